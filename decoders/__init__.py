@@ -32,12 +32,12 @@ if TYPE_CHECKING:
         encode_request,
         encode_response,
     )
+    from decoders.read_exchanges_of_captures import read_exchanges
     from decoders.records.encode_batches import encode_records
-    from decoders.records.model import Batch, Record
     from decoders.records.read_batches import decode_records
-    from decoders.schema.model import Api
+    from decoders.records.record_and_batch import Batch, Record
+    from decoders.schema.api_declaration import Api
     from decoders.tls.key_log import KeyLog
-    from decoders.whole_captures import read_exchanges
 
 __all__ = [
     "Api",
@@ -73,8 +73,8 @@ __all__ = [
 __version__: Final = "0.1.0"
 # Public name → the module that has it.
 _HOMES: Final = {
-    "Api": "decoders.schema.model",
-    "Batch": "decoders.records.model",
+    "Api": "decoders.schema.api_declaration",
+    "Batch": "decoders.records.record_and_batch",
     "DecodeError": "decoders.errors",
     "EncodeError": "decoders.errors",
     "Exchange": "decoders.exchanges.exchange",
@@ -82,7 +82,7 @@ _HOMES: Final = {
     "LimitExceeded": "decoders.errors",
     "Malformed": "decoders.errors",
     "Needs": "decoders.exchanges.body_reader",
-    "Record": "decoders.records.model",
+    "Record": "decoders.records.record_and_batch",
     "Request": "decoders.messages.whole_messages",
     "Response": "decoders.messages.whole_messages",
     "Skipped": "decoders.exchanges.exchange",
@@ -100,7 +100,7 @@ _HOMES: Final = {
     "encode_records": "decoders.records.encode_batches",
     "encode_request": "decoders.messages.whole_messages",
     "encode_response": "decoders.messages.whole_messages",
-    "read_exchanges": "decoders.whole_captures",
+    "read_exchanges": "decoders.read_exchanges_of_captures",
 }
 
 

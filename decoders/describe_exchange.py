@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from decoders.exchanges.body_reader import SIDES
-from decoders.filters.fields import entity_names
+from decoders.filters.filter_field_table import entity_names
 from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.wire.deferred_json import make_json_pieces

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from decoders.schema.json_form import json_bytes
+from decoders.schema.body_json_form import json_bytes
 from decoders.wire.format_and_escape_text import escape_text, format_bytes, format_latency, format_rfc3339
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.records.model import Record
+    from decoders.records.record_and_batch import Record
 
 __all__ = ["exchange_to_html", "record_to_html"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from decoders.named_tuple import NamedTuple
-from kwcli.option_clashes import refuse_options_without
+from kwcli.clashing_options import refuse_options_without
 
 if TYPE_CHECKING:
     from decoders.wire.parse_units import Moment

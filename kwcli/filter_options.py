@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.filters import Filter, FilterError, parse
 from decoders.wire.format_and_escape_text import format_rfc3339
-from decoders.wire.near_words import did_you_mean
+from decoders.wire.suggest_similar_words import did_you_mean
+from kwcli.names_in_any_spelling import find_api
 from kwcli.reading.list_input_files import is_read_once
 from kwcli.run_environment import Exit, Failure
-from kwcli.spelling import find_api
 
 if TYPE_CHECKING:
     from decoders.wire.parse_units import Moment

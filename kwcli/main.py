@@ -141,7 +141,7 @@ def _print_properties(ctx: click.Context, _param: click.Parameter, value: tuple[
     """`kw -X list` as kcat takes it; a property itself belongs behind the command that connects."""
     if not value:
         return
-    from kwcli.net.options import print_properties
+    from kwcli.net.connection_options import print_properties
 
     if value[0] not in ("list", "dump", "help"):
         raise click.UsageError(
@@ -251,7 +251,7 @@ def _read_profile_output_format(env: Environment, name: str | None) -> str:
     active = os.path.join(own_folder_name("config", env.variables), "active-profile")  # no Path: it loads much
     if name is None and not env.variables.get("KW_PROFILE") and not os.path.exists(active):
         return ""
-    from kwcli.net.config.profiles import Profiles
+    from kwcli.net.config.connection_profiles import Profiles
     from kwcli.options import OUTPUT_PROPERTY
 
     profiles = Profiles.open_own(env)
@@ -267,7 +267,7 @@ def _open_tables(place: str) -> StoredRows:
     from importlib.util import find_spec
 
     if find_spec("pyarrow") is None:
-        from kwcli.extras import pip_command_for_extra
+        from kwcli.pip_extras import pip_command_for_extra
 
         raise Failure(f"{place}: reading tables needs pyarrow: {pip_command_for_extra('report')}")
     from kwcli.pipeline.tables.stored_exchanges import StoredExchanges

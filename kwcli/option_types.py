@@ -64,7 +64,7 @@ class Seconds(Duration):
 
 
 class VersionWord(ParsedWord[str]):
-    """`12`, `v12`, `latest`, `earliest`: a version as it is written; kwcli.spelling.find_version says which it is."""
+    """`12`, `v12`, `latest`, `earliest`: a version as it is written; names_in_any_spelling.py says which it is."""
 
     name = "version"
 

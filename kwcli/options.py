@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.near_words import quote_words
+from decoders.wire.suggest_similar_words import quote_words
 from kwcli.capture_options import ROTATION_OPTIONS, CaptureOptions, Rotation
 from kwcli.option_types import JOBS_MAX, Duration, MetricsAddress, PortList, RowCount, Seconds, TimeWord, WordList
 from kwcli.output import COLUMN_FORMATS, RECORD_FORMATS, find_format_names
-from kwcli.output.settings import Settings, choose_settings
+from kwcli.output.output_settings import Settings, choose_settings
 from kwcli.run_environment import Environment, Exit, Failure, make_flag_callback
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from decoders.wire.near_words import nearest_words
+from decoders.wire.suggest_similar_words import nearest_words
 from kwcli import other_tools_hints
 
 __all__ = ["describe_usage_error"]

@@ -26,10 +26,10 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("decoders.messages",),
     ("decoders.filters", "decoders.analysis", "decoders.scrubbing", "decoders.splits", "decoders.mocking"),
     ("decoders.replaying",),
-    ("decoders", "decoders.describe_exchange", "decoders.notebook_html", "decoders.whole_captures"),
+    ("decoders", "decoders.describe_exchange", "decoders.notebook_html", "decoders.read_exchanges_of_captures"),
     (
         "kwcli.building",
-        "kwcli.extras",
+        "kwcli.pip_extras",
         "kwcli.run_environment",
         "kwcli.malloc_trim",
         "kwcli.terminal",
@@ -41,7 +41,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ),
     ("kwcli.run_environment",),
     (
-        "kwcli.spelling",
+        "kwcli.names_in_any_spelling",
         "kwcli.check_overwriting",
         "kwcli.other_tools_hints",
         "kwcli.terminal.text_editor",
@@ -49,9 +49,9 @@ LAYERS: Final[list[tuple[str, ...]]] = [
         "kwcli.terminal.progress",
         "kwcli.output",
     ),
-    ("kwcli.reference.abouts",),
+    ("kwcli.reference.field_descriptions",),
     ("kwcli.filter_options", "kwcli.declarations"),
-    ("kwcli.option_clashes", "kwcli.capture_options", "kwcli.option_types"),
+    ("kwcli.clashing_options", "kwcli.capture_options", "kwcli.option_types"),
     ("kwcli.options",),
     ("kwcli.schema_options",),
     ("kwcli.reference", "kwcli.decoding", "kwcli.net"),
@@ -100,7 +100,9 @@ UNBOUNDED_FOLDERS: Final = frozenset({"decoders/apis", "decoders/embedded"})
 PARAMETERS: Final = 8
 
 # Modules with errors that are raised again in another thread, with their traceback.
-RAISED_AGAIN: Final = frozenset({"kwcli.net.deadline", "kwcli.pipeline.background_call", "kwcli.pipeline.plan_splits"})
+RAISED_AGAIN: Final = frozenset(
+    {"kwcli.net.command_deadline", "kwcli.pipeline.background_call", "kwcli.pipeline.plan_splits"}
+)
 KEEPING: Final = frozenset({"append", "appendleft", "add", "put", "set_exception", "setdefault"})
 # Words for methods of objects without I/O that are not used → the word for it.
 OTHER_VERBS: Final = {

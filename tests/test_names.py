@@ -40,7 +40,8 @@ OTHER_WORDS: Final[dict[str, dict[str, str]]] = {
     "decoders/splits/": {"flow": "half", "flows": "halves"},
     "decoders/frames/": {"lane": "direction", "run": "unframed", "suspect": "side"},
     "decoders/exchanges/connection_pairing.py": {"run": "unframed", "runs": "other rows"},
-    "decoders/exchanges/pairer": {"run": "unframed", "runs": "other rows"},
+    "decoders/exchanges/chunks_to_exchanges.py": {"run": "unframed", "runs": "other rows"},
+    "decoders/exchanges/pairer_state.py": {"run": "unframed", "runs": "other rows"},
     "decoders/exchanges/": {
         "ends": "connection_info",
         "lane": "direction",
@@ -72,9 +73,9 @@ OTHER_WORDS: Final[dict[str, dict[str, str]]] = {
     "kwcli/net/session/": {"way": "connector"},
     "kwcli/proxy/": {"budget": "shared_memory", "route_of_api": "handling", "routes": "handling_table"},
     "kwcli/proxy/run_proxy.py": {"feed": "queue"},
-    "kwcli/proxy/log/start_process.py": {"feed": "queue"},
-    "kwcli/proxy/relay/connection.py": {"feed": "log_queue", "session": "relay", "sessions": "relays"},
-    "kwcli/proxy/server.py": {"feed": "log_queue", "session": "relay", "sessions": "relays"},
+    "kwcli/proxy/log/start_log_process.py": {"feed": "queue"},
+    "kwcli/proxy/relay/relay_connection.py": {"feed": "log_queue", "session": "relay", "sessions": "relays"},
+    "kwcli/proxy/proxy_server.py": {"feed": "log_queue", "session": "relay", "sessions": "relays"},
     "kwcli/output/facts/": {"shape": "room"},
     "kwcli/reading/sinks/": {"met": "logged", "noticed": "unshown", "sift": "filter", "skim": "rows_to_learn_from"},
 }

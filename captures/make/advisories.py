@@ -17,7 +17,7 @@ from typing import Final
 from captures.make.libraries.record import play_client
 from captures.make.pcapfile import ship
 from captures.make.stage import FOLDER
-from kwcli.playground.process import JAVA_FLAGS, Process
+from kwcli.playground.java_process import JAVA_FLAGS, Process
 from tests.broker.clients.session import run
 from tests.broker.cluster import Cluster
 from tests.broker.jars import member_jars

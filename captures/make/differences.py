@@ -21,8 +21,8 @@ from confluent_kafka import Consumer, Producer, admin
 
 from captures.make.pcapfile import ship
 from captures.make.stage import FOLDER
-from kwcli.playground.ports import find_free_ports
-from kwcli.playground.process import Process, is_kafka_answering
+from kwcli.playground.free_ports import find_free_ports
+from kwcli.playground.java_process import Process, is_kafka_answering
 from tests.broker.clients.session import run, start
 from tests.broker.cluster import Cluster
 from tests.broker.options import Options

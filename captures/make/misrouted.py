@@ -14,8 +14,8 @@ from typing import Final
 
 from captures.make.pcapfile import ship
 from captures.make.stage import FOLDER
-from kwcli.playground.ports import find_free_ports
-from kwcli.playground.process import Process, is_kafka_answering
+from kwcli.playground.free_ports import find_free_ports
+from kwcli.playground.java_process import Process, is_kafka_answering
 from tests.broker.clients.session import run
 from tests.broker.cluster import Cluster
 from tests.broker.options import Options

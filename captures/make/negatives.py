@@ -23,8 +23,8 @@ from pymongo import pool_options
 from captures.make.mongo_responder import Server
 from captures.make.pcapfile import ship
 from captures.make.stage import FOLDER
-from kwcli.playground.ports import find_free_ports
-from kwcli.playground.process import Process
+from kwcli.playground.free_ports import find_free_ports
+from kwcli.playground.java_process import Process
 from tests.broker.clients.session import Step, run
 from tests.broker.cluster import Cluster
 from tests.broker.options import Options

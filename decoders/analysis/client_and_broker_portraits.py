@@ -16,22 +16,27 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import orjson
 
 from decoders.analysis.dimension_and_metric_table import measure_latency_ns
-from decoders.analysis.dimensions import client_of, host_of, library_in, paths_of_dimensions, read_topics, software_of
 from decoders.analysis.exchange_facts import OFFERED, WAITING, WAITS, OfferedVersions, facts_of, waited_ns
 from decoders.analysis.fold_interface import Row, sort_by_key
 from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits_into_rows, is_full, split_by_weight
+from decoders.analysis.read_dimension_values import (
+    client_of,
+    host_of,
+    library_in,
+    paths_of_dimensions,
+    read_topics,
+    software_of,
+)
 from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.sum_amounts_by_key import Tally
 from decoders.analysis.time_buckets import Join, add_amounts
 from decoders.errors import Malformed
 from decoders.exchanges.body_reader import LOGGING_IN
-from decoders.exchanges.learned_names import broker_addresses, list_nodes_of_answer
-from decoders.exchanges.libraries import merge_libraries
-from decoders.filters.fields import entity_names_of_both_sides, entity_paths
+from decoders.exchanges.find_client_library import merge_libraries
+from decoders.exchanges.topic_and_node_names import broker_addresses, list_nodes_of_answer
+from decoders.filters.filter_field_table import entity_names_of_both_sides, entity_paths
 from decoders.limits import NAMES_OF_PORTRAIT_MAX, NAMES_OF_PORTRAITS_MAX
-from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.protocol_facts.find_alike_releases import find_most_alike_releases
-from decoders.protocol_facts.keys import (
+from decoders.protocol_facts.api_keys import (
     API_VERSIONS,
     DESCRIBE_CLUSTER,
     FETCH,
@@ -41,13 +46,15 @@ from decoders.protocol_facts.keys import (
     OFFSET_FETCH,
     PRODUCE,
 )
-from decoders.schema.model import Versions
+from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.protocol_facts.find_alike_releases import find_most_alike_releases
+from decoders.schema.api_declaration import Versions
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 __all__ = [
     "Brokers",
@@ -364,7 +371,7 @@ class Clients(Portraits):
     """Portraits of clients, by id (else address) and software."""
 
     noun = "clients"
-    asks_history = True  # for libraries (exchanges/history.py)
+    asks_history = True  # for libraries (exchanges/facts_from_earlier_exchanges.py)
 
     def keys_of_exchange(self, exchange: Exchange) -> Iterable[tuple[Any, ...]]:
         """The client; of an exchange inside an Envelope its client id, else the principal that it is about."""

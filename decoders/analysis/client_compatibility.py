@@ -37,15 +37,15 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import orjson
 
 from decoders.analysis.client_uses import AuditedClient, ClientUses, Used, name_in_client_text
-from decoders.analysis.dimensions import host_of, library_in
 from decoders.analysis.exchange_facts import OFFERED, OfferedVersions
 from decoders.analysis.fold_interface import Row
 from decoders.analysis.heavy_keys import fits_into_rows
+from decoders.analysis.read_dimension_values import host_of, library_in
 from decoders.analysis.sum_amounts_by_key import Tally
 from decoders.apis import NAMES, api
-from decoders.exchanges.libraries import merge_libraries
+from decoders.exchanges.find_client_library import merge_libraries
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import (
+from decoders.protocol_facts.api_keys import (
     API_VERSIONS,
     DESCRIBE_CLUSTER,
     FETCH,
@@ -62,21 +62,21 @@ from decoders.protocol_facts.keys import (
     SASL_HANDSHAKE,
     SYNC_GROUP,
 )
-from decoders.protocol_facts.parse_versions_and_releases import parse_release_name
-from decoders.protocol_facts.releases import (
+from decoders.protocol_facts.kafka_releases import (
     HISTORY,
     RELEASES,
     api_versions_of_release,
     drop_unserved_versions,
     versions_of_api_by_release,
 )
-from decoders.schema.model import Versions
+from decoders.protocol_facts.parse_versions_and_releases import parse_release_name
+from decoders.schema.api_declaration import Versions
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 __all__ = [
     "Audit",
@@ -162,7 +162,7 @@ VERDICTS: Final = ("breaks", "unknown", "works")
 class Audit:
     """Which versions of which APIs each client used of each broker, and which versions the brokers offered."""
 
-    asks_history = True  # for libraries (exchanges/history.py)
+    asks_history = True  # for libraries (exchanges/facts_from_earlier_exchanges.py)
 
     def __init__(self) -> None:
         # Uses are (broker, API key, version), or (library as JSON,).

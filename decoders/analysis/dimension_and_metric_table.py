@@ -2,8 +2,8 @@
 
 A new dimension or metric is a row here: options and completion, columns and notes of the text, `--sort`, filter fields,
 the published schema and the pages of the handbook follow. No module that reads traffic is loaded for the tables alone,
-so what a row cannot compute of the attributes of an exchange is the name of a function (dimensions.py), or loaded when
-it is asked.
+so what a row cannot compute of the attributes of an exchange is the name of a function (read_dimension_values.py), or
+loaded when it is asked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from decoders.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 __all__ = ["DIMENSION_ROWS", "METRICS", "PERCENTS", "DimensionRow", "Metric"]
 
@@ -28,9 +28,9 @@ Measure = Callable[["Exchange"], int | None]
 class DimensionRow(NamedTuple):
     """A dimension. `get` gives one value, or if `several`, a list of values, each of which the exchange counts for.
 
-    `get` may be the name of a function in dimensions.py. `entity`: the entity type that the declarations give to the
-    names that it reads of bodies. `is_number`: values are integers, else texts. `spellings`: other words for it.
-    `of_values`: `get` is given each decoded key or value of an exchange instead, with whether it is a key.
+    `get` may be the name of a function in read_dimension_values.py. `entity`: the entity type that the declarations
+    give to the names that it reads of bodies. `is_number`: values are integers, else texts. `spellings`: other words
+    for it. `of_values`: `get` is given each decoded key or value of an exchange instead, with whether it is a key.
     `of_records`: it goes with metrics of records too.
     """
 

@@ -10,13 +10,13 @@ from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.exchanges.body_reader import Needs
-from decoders.exchanges.partitions import partition_number_of_struct
+from decoders.exchanges.partitions_in_exchange import partition_number_of_struct
 from decoders.exchanges.topic_arrays import BATCH_ARRAYS, batch_array, partitions_in
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import API_VERSIONS, FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
+from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
 from decoders.records.summarize_records import summarize_records_of_view, summarize_sole_batch
-from decoders.schema.model import Side, Versions
-from decoders.wire.primitives import format_uuid
+from decoders.schema.api_declaration import Side, Versions
+from decoders.wire.primitive_types import format_uuid
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

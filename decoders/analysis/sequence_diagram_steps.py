@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import insort
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from decoders.analysis.dimensions import DIMENSIONS, paths_of_dimensions
+from decoders.analysis.read_dimension_values import DIMENSIONS, paths_of_dimensions
 from decoders.limits import LADDER_FAILED_MAX, LADDER_FIRST_MAX, LADDERS_MAX
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.format_and_escape_text import format_rfc3339
@@ -14,7 +14,7 @@ from decoders.wire.state_serialization import pack, state_fields, unpack
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 __all__ = ["Ladders"]
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.dimension_and_metric_table import METRICS, PERCENTS
-from decoders.analysis.dimensions import Key, make_key_reader, paths_of_dimensions
 from decoders.analysis.exchange_facts import (
     WAITING,
     WAITS,
@@ -25,6 +24,7 @@ from decoders.analysis.exchange_facts import (
 from decoders.analysis.fold_interface import Row, sort_by_key
 from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits_into_rows, is_full, split_by_weight
 from decoders.analysis.percentiles import count_by_bin, percentile
+from decoders.analysis.read_dimension_values import Key, make_key_reader, paths_of_dimensions
 from decoders.analysis.time_buckets import (
     SHIFT_MIN,
     SLICES_MAX,
@@ -44,7 +44,7 @@ from decoders.wire.state_serialization import pack, state_fields, unpack
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.messages.decode_record_values import RecordValueReader
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 # Values that wait to be sorted into bins together, which is faster than one by one.
 WAITING_MAX: Final = 256

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from decoders.analysis.dimensions import host_of
 from decoders.analysis.fold_interface import Row, sort_by_key
+from decoders.analysis.read_dimension_values import host_of
 from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.time_buckets import Join, add_amounts
 from decoders.apis import NAMES, api
@@ -18,7 +18,7 @@ from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 # The type of a part of a key.
 _PART: Final = str | int | None

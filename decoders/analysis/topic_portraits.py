@@ -1,6 +1,7 @@
 """Exchanges in, a portrait of each topic out: who does what with it, its partitions, what is written, who lags.
 
-Leaders and ids are those of the latest answer; ends of partitions and commits are those of analysis/groups/lag.py.
+Leaders and ids are those of the latest answer; ends of partitions and commits are those of
+analysis/groups/partition_offsets_and_lag.py.
 """
 
 from __future__ import annotations
@@ -18,27 +19,27 @@ from decoders.analysis.client_and_broker_portraits import (
     topics_of,
     versions_used,
 )
-from decoders.analysis.dimensions import client_of, software_of
 from decoders.analysis.exchange_facts import topic_of_element
-from decoders.analysis.groups.lag import NOTHING, GroupOffsets, offset_paths
+from decoders.analysis.groups.partition_offsets_and_lag import NOTHING, GroupOffsets, offset_paths
+from decoders.analysis.read_dimension_values import client_of, software_of
 from decoders.analysis.sum_amounts_by_key import TopicBatches
 from decoders.analysis.topic_schemas import TopicSchemas
 from decoders.errors import Malformed
-from decoders.exchanges.learned_names import NULL_ID
+from decoders.exchanges.topic_and_node_names import NULL_ID
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at
 from decoders.filters.read_partitions_and_records import structure_needs
 from decoders.limits import GROUPS_MAX, PARTITIONS_KEPT_MAX
-from decoders.protocol_facts.keys import METADATA, PRODUCE
+from decoders.protocol_facts.api_keys import METADATA, PRODUCE
 from decoders.records.summarize_records import read_batch_heads
 from decoders.wire.format_and_escape_text import format_rfc3339
-from decoders.wire.primitives import format_uuid
+from decoders.wire.primitive_types import format_uuid
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Exchange
     from decoders.messages.decode_record_values import RecordValueReader
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 __all__ = ["TopicPortraits"]
 

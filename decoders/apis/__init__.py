@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import Final
 
 from decoders.errors import UnknownApi
-from decoders.schema.model import Api, DeclarationError, Section, find_section, parse_api
-from decoders.wire.near_words import did_you_mean
+from decoders.schema.api_declaration import Api, DeclarationError, Section, find_section, parse_api
+from decoders.wire.suggest_similar_words import did_you_mean
 
 __all__ = ["KEYS", "NAMES", "api", "api_name", "section"]
 

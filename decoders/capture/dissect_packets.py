@@ -10,7 +10,7 @@ from decoders.capture.join_ip_fragments import Fragments
 from decoders.capture.link_types import ARP, IP4, IP6, LLC, NO_LINK, SHORT, Link
 from decoders.capture.read_tcp_segment import PROTOCOL, has_right_checksum, read_tcp_segment
 from decoders.limits import TUNNELS_MAX
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 
 # Lengths: an IP packet ends where its own length says (Ethernet padding is cut), and where that length is 0 (offload:
 # TSO, GSO, IPv6 jumbograms) it ends with the frame. A length beyond the bytes captured means bytes missing by snaplen.

@@ -24,7 +24,7 @@ from decoders.capture.read_pcap import Pcap
 from decoders.capture.read_tcp_segment import UsualHeaders
 from decoders.limits import BLOCK_MAX, PACKET_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 
 __all__ = ["CutPoint", "CutPointFinder"]
 

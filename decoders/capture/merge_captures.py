@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heapreplace
 from typing import Final
 
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 
 __all__ = [
     "FILE_SHIFT",

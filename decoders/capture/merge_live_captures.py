@@ -28,7 +28,7 @@ from collections import deque
 from typing import Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 
 __all__ = ["LatePackets", "LiveMerger", "shift_segment"]
 

@@ -17,12 +17,12 @@ from decoders.capture.read_tcp_segment import FUSED_SIZE, UNSAID, UsualHeaders, 
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, without_frames
 from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
 from decoders.mypyc_modules import mypyc_attr
-from decoders.tcp.chunks import ZERO_WINDOW, Segment
+from decoders.tcp.stream_chunks import ZERO_WINDOW, Segment
 from decoders.wire.format_and_escape_text import format_bytes
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:  # loaded with the first capture that was cut out of another one
-    from decoders.capture.noted_packets_to_segments import CutNote, CutReceiver, CutSegments
+    from decoders.capture.segments_of_cut_out_packets import CutNote, CutReceiver, CutSegments
 
 __all__ = ["MAGIC", "CaptureReader", "Interface", "Pcapng"]
 
@@ -241,8 +241,8 @@ class Pcapng:
             self._begin_reading_cut_notes().hand_topics_to_receiver(comments, self.cut_receiver)
 
     def _begin_reading_cut_notes(self) -> CutSegments:
-        """Read notes of packets from here on (noted_packets_to_segments.py)."""
-        from decoders.capture.noted_packets_to_segments import CutSegments
+        """Read notes of packets from here on (segments_of_cut_out_packets.py)."""
+        from decoders.capture.segments_of_cut_out_packets import CutSegments
 
         if self.cuts is None:
             self.cuts = CutSegments()
@@ -402,7 +402,7 @@ class CaptureReader:
     fed after it are ignored. `kind` is "pcap", "pcapng", or None where the bytes are (so far) no capture. The first
     packet gets the number `before` + 1. `on_secrets` is called with the lines of TLS key logs in a pcapng, before the
     packets after them are given; the lines are not kept. `cut_receiver` gets the facts in the notes of a capture that
-    was cut out of another one (noted_packets_to_segments.py).
+    was cut out of another one (segments_of_cut_out_packets.py).
     """
 
     dissector: ClassVar[type[Dissector]] = Dissector

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from decoders.capture.dissect_packets import Dissector
 from decoders.capture.link_types import Link
-from decoders.capture.noted_packets_to_segments import CutNote, CutSegments
 from decoders.capture.read_capture import CaptureReader, Pcapng
 from decoders.capture.read_pcap import Pcap
+from decoders.capture.segments_of_cut_out_packets import CutNote, CutSegments
 from decoders.limits import FRAGMENTED_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 
 __all__ = ["CopyReader", "PacketCopy", "StreamSpan"]
 

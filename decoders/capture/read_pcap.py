@@ -12,7 +12,7 @@ from decoders.capture.read_tcp_segment import FUSED_SIZE, UNSAID, UsualHeaders, 
 from decoders.errors import Malformed
 from decoders.limits import PACKET_MAX
 from decoders.mypyc_modules import mypyc_attr
-from decoders.tcp.chunks import ZERO_WINDOW, Segment
+from decoders.tcp.stream_chunks import ZERO_WINDOW, Segment
 from decoders.wire.format_and_escape_text import format_bytes
 from decoders.wire.state_serialization import state_fields
 

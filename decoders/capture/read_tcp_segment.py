@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from decoders.capture.link_types import Link
 from decoders.named_tuple import NamedTuple
-from decoders.tcp.chunks import ZERO_WINDOW, Segment
+from decoders.tcp.stream_chunks import ZERO_WINDOW, Segment
 
 PROTOCOL: Final = 6
 

@@ -17,8 +17,8 @@ from decoders.limits import EMBEDDED_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.convert_field_names import rename_to_current_names
 from decoders.protocol_facts.public_configs import is_public_config
-from decoders.schema.codec import TRAILING, decode, encode
-from decoders.schema.json_form import (
+from decoders.schema.api_declaration import Message, Plan, parse_message, resolve
+from decoders.schema.body_json_form import (
     PUBLIC,
     Makers,
     base64_json,
@@ -27,9 +27,9 @@ from decoders.schema.json_form import (
     bytes_from_json,
     quote_json,
 )
-from decoders.schema.model import Message, Plan, parse_message, resolve
-from decoders.wire.near_words import did_you_mean
-from decoders.wire.primitives import read_uvarint, write_uvarint
+from decoders.schema.decode_and_encode import TRAILING, decode, encode
+from decoders.wire.primitive_types import read_uvarint, write_uvarint
+from decoders.wire.suggest_similar_words import did_you_mean
 
 __all__ = [
     "FRAME",

@@ -21,7 +21,7 @@ from decoders.errors import DecodeError, EncodeError, LimitExceeded
 from decoders.limits import METRICS_MESSAGES_MAX, METRICS_SIZE_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.records.codecs import NAMES, deflate, inflate
-from decoders.schema.json_form import (
+from decoders.schema.body_json_form import (
     ERROR,
     base64_json,
     bytes_from_json,

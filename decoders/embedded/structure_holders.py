@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from decoders.schema.json_form import json_bytes
-from decoders.schema.model import Side
+from decoders.schema.api_declaration import Side
+from decoders.schema.body_json_form import json_bytes
 
 _SUBSCRIPTION: Final = "ConsumerProtocolSubscription"
 _ASSIGNMENT: Final = "ConsumerProtocolAssignment"

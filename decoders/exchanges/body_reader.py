@@ -16,9 +16,15 @@ from uuid import UUID
 
 from decoders.apis import NAMES, api, api_name
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
-from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, WELL_KNOWN, Topics, paths_of_nameless_ids, values_at_path
+from decoders.exchanges.topic_and_node_names import (
+    TOPIC_ID_SOURCES,
+    WELL_KNOWN,
+    Topics,
+    paths_of_nameless_ids,
+    values_at_path,
+)
 from decoders.frames.read_and_judge_headers import find_response_body, is_flexible, read_request_head
-from decoders.frames.unusual_bodies import (
+from decoders.frames.read_unusual_bodies import (
     BodyReading,
     list_trailing_remarks,
     read_body_by_walking,
@@ -27,8 +33,7 @@ from decoders.frames.unusual_bodies import (
 from decoders.limits import BODY_WHOLE_MAX
 from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.errors.errors_by_api import expected_error_codes
-from decoders.protocol_facts.keys import (
+from decoders.protocol_facts.api_keys import (
     API_VERSIONS,
     CONTROLLED_SHUTDOWN,
     CREATE_DELEGATION_TOKEN,
@@ -41,22 +46,24 @@ from decoders.protocol_facts.keys import (
     SASL_HANDSHAKE,
     SYNC_GROUP,
 )
-from decoders.protocol_facts.remarks import LZ4_REMARKS, PAIRING_REMARKS, ExchangeRemark
-from decoders.schema.codec import decode_partial
+from decoders.protocol_facts.errors.errors_by_api import expected_error_codes
+from decoders.protocol_facts.exchange_remarks import LZ4_REMARKS, PAIRING_REMARKS, ExchangeRemark
+from decoders.schema.api_declaration import Field, Plan, Side, resolve
 from decoders.schema.codegen_support import CRUDE
+from decoders.schema.decode_and_encode import decode_partial
 from decoders.schema.defer_long_arrays import decode_without_long_arrays
+from decoders.schema.field_projection import hide_secrets, parse_want
 from decoders.schema.lazy_decoder import Projector, generate_begun_code, get_decoder, get_projector
-from decoders.schema.model import Field, Plan, Side, resolve
 from decoders.schema.plan_walker import UNKNOWN
-from decoders.schema.projection import hide_secrets, parse_want
-from decoders.wire.near_words import did_you_mean
-from decoders.wire.primitives import format_uuid, read_uvarint
+from decoders.wire.primitive_types import format_uuid, read_uvarint
+from decoders.wire.suggest_similar_words import did_you_mean
 
 # The first ApiVersions request that says which software the client is.
 SOFTWARE_SINCE: Final = 3
 SIDES: Final[tuple[Side, Side]] = ("request", "response")
 
-# The APIs whose responses name owners of delegation tokens (KIP-48), and the APIs that make up a login (logins.py).
+# The APIs whose responses name owners of delegation tokens (KIP-48), and the APIs that make up a login
+# (sasl_logins.py).
 TELLING_OWNERS: Final = (CREATE_DELEGATION_TOKEN, DESCRIBE_DELEGATION_TOKEN)
 LOGGING_IN: Final = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
 _READ_WHEN_SETTLED: Final = frozenset((*LOGGING_IN, *TELLING_OWNERS, ENVELOPE))

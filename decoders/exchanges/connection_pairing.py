@@ -16,7 +16,8 @@ token    ─► with the next token of the other side       → settled as token
 end      ─► all that waits is settled as unanswered
 ```
 
-pairer.py does the common case in line, on the attributes of the classes here; this module does everything unusual.
+chunks_to_exchanges.py does the common case in line, on the attributes of the classes here; this module does everything
+unusual.
 
 What always holds: each frame is in exactly one exchange, and each exchange is settled once. A correlation id that is in
 flight twice is first in, first out. `budget.held` is the bytes of requests in flight and frames under way.
@@ -47,9 +48,9 @@ from decoders.exchanges.exchange import (
     client_software,
     decode_client_id,
 )
-from decoders.exchanges.learned_names import Topics
+from decoders.exchanges.topic_and_node_names import Topics
 from decoders.frames.detect_kafka_connection import GSSAPI_TAG, TOKEN_MAX
-from decoders.frames.frame_search import find_request_places, find_response_places
+from decoders.frames.find_next_frame import find_request_places, find_response_places
 from decoders.frames.framing import (
     ASK,
     REQUEST,
@@ -68,13 +69,13 @@ from decoders.frames.framing import (
 )
 from decoders.frames.read_and_judge_headers import NO, YES, judge_request, judge_response, read_request_head
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
-from decoders.protocol_facts.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, ENVELOPE, PRODUCE, SASL_AUTHENTICATE
-from decoders.schema.model import Side
-from decoders.tcp.chunks import How
-from decoders.tcp.connections import Half
+from decoders.protocol_facts.api_keys import API_VERSIONS, CONTROLLED_SHUTDOWN, ENVELOPE, PRODUCE, SASL_AUTHENTICATE
+from decoders.schema.api_declaration import Side
+from decoders.tcp.connection_and_halves import Half
+from decoders.tcp.stream_chunks import How
 
 if TYPE_CHECKING:
-    from decoders.exchanges.logins import LoginAttempt
+    from decoders.exchanges.sasl_logins import LoginAttempt
 
 # An exchange and the frames of its sides in, its attributes set: the plain form of what the loop does in line.
 
@@ -179,7 +180,9 @@ class PairingContext:
 
     def __init__(self, needs: Needs, *, connections: bool = False) -> None:
         self.connections = connections  # give an Ended for each connection
-        self.guesses = False  # whether to guess the API version of a response without its request (answer_guess.py)
+        self.guesses = (
+            False  # whether to guess the API version of a response without its request (guess_request_of_response.py)
+        )
         self.api_readers = ApiReaders(needs)
         self.topics = Topics()
         # The owners of delegation tokens, by token id. Rows for tables, which may be made of a part of the capture, do
@@ -466,7 +469,10 @@ class Pairing:
 
     def settle_orphan_response(self, frame: Frame, correlation_id: int) -> None:
         """Settle a response for which no request waits."""
-        from decoders.exchanges.answer_guess import note_unasked_answer, set_guessed_request  # few captures have any
+        from decoders.exchanges.guess_request_of_response import (  # few captures have any
+            note_unasked_answer,
+            set_guessed_request,
+        )
 
         exchange = make_orphan_exchange(self.connection_info, self.context.api_readers.unknown, frame, correlation_id)
         self.answered.note_answer_to_nothing()
@@ -503,7 +509,7 @@ class Pairing:
     def _get_login_attempt(self, mechanism: str = "") -> LoginAttempt:
         """The login under way, or a new one."""
         if self.sasl.attempt is None:
-            from decoders.exchanges.logins import LoginAttempt  # few captures have any
+            from decoders.exchanges.sasl_logins import LoginAttempt  # few captures have any
 
             # Where the handshake is not in the capture, or the last step was not known, the mechanism is as before.
             before = mechanism or (self.login["mechanism"] if self.login is not None else None)
@@ -585,7 +591,7 @@ class Pairing:
 
     def _open_envelope(self, envelope: Exchange) -> None:
         """Settle the exchange inside an Envelope, after the Envelope."""
-        from decoders.exchanges.envelope import open_envelope  # few captures have any
+        from decoders.exchanges.envelope_requests import open_envelope  # few captures have any
 
         inner = open_envelope(envelope, self.context.api_readers)
         if inner is not None:
@@ -619,7 +625,7 @@ class Pairing:
         """Take topic names, owners of delegation tokens and the state of a login from an exchange."""
         if exchange.api_key in TELLING_OWNERS:
             if not self.context.connections:
-                from decoders.exchanges.logins import learn_owners
+                from decoders.exchanges.sasl_logins import learn_owners
 
                 learn_owners(exchange, self.context.owners)
             return

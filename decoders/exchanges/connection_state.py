@@ -19,7 +19,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from decoders.exchanges.logins import LoginAttempt
+    from decoders.exchanges.sasl_logins import LoginAttempt
 
 T = TypeVar("T")
 

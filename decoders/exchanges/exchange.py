@@ -18,17 +18,17 @@ from decoders.errors import Malformed
 from decoders.exchanges.exchange_attribute_table import SLOTS
 from decoders.frames.framing import make_unframed_sizes
 from decoders.limits import CLIENTS_COUNTED_MAX
+from decoders.protocol_facts.api_keys import FETCH
 from decoders.protocol_facts.errors.error_codes import ApiError, ExpectedApiError, error_name
-from decoders.protocol_facts.keys import FETCH
-from decoders.protocol_facts.remarks import ExchangeRemark, RemarkId, make_remark
-from decoders.schema.model import Side
-from decoders.tcp.chunks import How
-from decoders.tcp.connections import Connection, Half
+from decoders.protocol_facts.exchange_remarks import ExchangeRemark, RemarkId, make_remark
+from decoders.schema.api_declaration import Side
+from decoders.tcp.connection_and_halves import Connection, Half
+from decoders.tcp.stream_chunks import How
 from decoders.wire.format_and_escape_text import format_rfc3339
 
 if TYPE_CHECKING:
     from decoders.exchanges.body_reader import ApiReader, DecodeFailure
-    from decoders.exchanges.learned_names import Topics
+    from decoders.exchanges.topic_and_node_names import Topics
     from decoders.tcp.connection_prefix import ConnectionPrefix
     from decoders.tls.tls_facts import TlsInfo
 
@@ -124,7 +124,7 @@ SESSION_PATHS: Final[dict[tuple[int, Side], tuple[str, ...]]] = {
 }
 
 
-# In `Exchange.extra`: the partitions that an incremental Fetch asks for (history.py).
+# In `Exchange.extra`: the partitions that an incremental Fetch asks for (facts_from_earlier_exchanges.py).
 SESSION_PARTITIONS: Final = "session_partitions"
 
 
@@ -463,7 +463,7 @@ class Exchange(Seen):
 
     @property
     def remarks(self) -> list[ExchangeRemark]:
-        """What the protocol forbids, or does not expect, and was read all the same (protocol_facts/remarks.py)."""
+        """What the protocol forbids, or does not expect, and was read all the same (exchange_remarks.py)."""
         self._read_sides()
         self._api_reader.look_at_refused_records(self)
         return self.extra.get("remarks", []) if self.extra else []

@@ -1,9 +1,9 @@
 """One literal table of what is known of an exchange: which attributes there are, and where each has its value.
 
 The attributes of `Exchange`, the state of a request in flight, rows handed to other processes and the keys of the
-record are made from it. The code that runs for every exchange (connection_pairing.py, pairer.py, exchange_json.py,
-exchange_serialization.py, tables/rows.py) names the attributes itself; tests/messages/test_exchange_fields.py holds it
-equal to the table.
+record are made from it. The code that runs for every exchange (connection_pairing.py, chunks_to_exchanges.py,
+exchange_json.py, exchange_serialization.py, tables/rows.py) names the attributes itself;
+tests/messages/test_exchange_fields.py holds it equal to the table.
 
 Who adds an attribute adds its row here and sets its value, most simply in `Exchange.extra`; what it looks like in the
 record and in tables says its row in exchange_fields.py.

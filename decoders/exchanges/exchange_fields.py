@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from decoders.exchanges.exchange_attribute_table import EXCHANGE_ATTRIBUTES
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.remarks import REMARKS
-from decoders.wire.primitives import RANGES
+from decoders.protocol_facts.exchange_remarks import REMARKS
+from decoders.wire.primitive_types import RANGES
 
 __all__ = ["EXCHANGE_FIELDS", "SERVER_TIMES", "SHAPES", "ExchangeField", "Shape", "names_below_key"]
 

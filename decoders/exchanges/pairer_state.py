@@ -12,15 +12,15 @@ from typing import Any, Final, get_args
 from uuid import UUID
 
 from decoders.errors import Malformed
+from decoders.exchanges.chunks_to_exchanges import Context
 from decoders.exchanges.connection_pairing import Pairing, set_initial_values, set_response_missing
 from decoders.exchanges.connection_state import Queue, SaslPhase
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Summary
 from decoders.exchanges.exchange_attribute_table import REQUEST
-from decoders.exchanges.pairer import Context
 from decoders.frames.detect_kafka_connection import UndecidedConnection
 from decoders.frames.framing import Frame, FrameDirection, Unframed
-from decoders.tcp.chunks import Chunk, Gap, How
-from decoders.tcp.connections import Connection
+from decoders.tcp.connection_and_halves import Connection
+from decoders.tcp.stream_chunks import Chunk, Gap, How
 from decoders.wire.state_serialization import add_fields_to_older_state, pack, state_fields, unpack
 
 HOWS: Final = frozenset(get_args(How))
@@ -101,7 +101,7 @@ def _resume_pairings(context: Context, state: object, connections: Mapping[int, 
     if context.copies is not None:
         context.copies.resume(copies)
     if history is not None:
-        from decoders.exchanges.history import History
+        from decoders.exchanges.facts_from_earlier_exchanges import History
 
         context.history = History()
         context.history.resume(history)
@@ -190,7 +190,7 @@ def resume_pairing(context: Context, state: object) -> None:
     resume_attributes(pairing, PAIRING, add_fields_to_older_state(plain, 6, 6, ""))
     resume_attributes(pairing.answered, ANSWERED, answered)
     if pairing.login is not None:
-        from decoders.exchanges.logins import resume_login
+        from decoders.exchanges.sasl_logins import resume_login
 
         pairing.login = resume_login(pairing.login)
     for row in in_flight:
@@ -201,7 +201,7 @@ def resume_pairing(context: Context, state: object) -> None:
         sasl, int, str, int, list, list | None
     )
     if attempt is not None:
-        from decoders.exchanges.logins import LoginAttempt
+        from decoders.exchanges.sasl_logins import LoginAttempt
 
         pairing.sasl.attempt = LoginAttempt.make_resumed(attempt)
     if phase not in PHASES:

@@ -9,11 +9,11 @@ from uuid import UUID
 
 from decoders.apis import api
 from decoders.errors import EncodeError
-from decoders.exchanges.learned_names import METADATA_TOPIC, WELL_KNOWN
+from decoders.exchanges.topic_and_node_names import METADATA_TOPIC, WELL_KNOWN
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import FETCH, FETCH_SNAPSHOT, PRODUCE, SHARE_FETCH
-from decoders.schema.model import Field, Side
-from decoders.wire.primitives import format_uuid, uuid_to_bytes
+from decoders.protocol_facts.api_keys import FETCH, FETCH_SNAPSHOT, PRODUCE, SHARE_FETCH
+from decoders.schema.api_declaration import Field, Side
+from decoders.wire.primitive_types import format_uuid, uuid_to_bytes
 
 # The ids of METADATA_TOPIC, and their texts.
 _METADATA_IDS: Final = frozenset(

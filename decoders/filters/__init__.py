@@ -11,7 +11,7 @@ request.max_wait_ms >= 500 and response_size > 1MiB
 from __future__ import annotations
 
 from decoders.errors import FilterError
-from decoders.filters.expression import Filter, parse
-from decoders.filters.fields import FIELDS, Phase
+from decoders.filters.filter_field_table import FIELDS, Phase
+from decoders.filters.parse_expression import Filter, parse
 
 __all__ = ["FIELDS", "Filter", "FilterError", "Phase", "parse"]

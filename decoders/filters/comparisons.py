@@ -12,12 +12,12 @@ from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.errors import FilterError
-from decoders.filters.fields import Kind, PacketSpan
+from decoders.filters.filter_field_table import Kind, PacketSpan
+from decoders.filters.parse_literals import Network, TimeOfDay, read_value
 from decoders.filters.tokens import Word
-from decoders.filters.values import Network, TimeOfDay, read_value
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.parse_units import DAY_NS
-from decoders.wire.primitives import format_uuid
+from decoders.wire.primitive_types import format_uuid
 
 Test = Callable[[Any], bool]
 

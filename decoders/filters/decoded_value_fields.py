@@ -17,12 +17,12 @@ from decoders.embedded import TOPICS
 from decoders.filters.read_partitions_and_records import records_by_topic
 from decoders.messages.decode_record_values import RecordValueReader
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.paths import values_at_path
+from decoders.protocol_facts.field_paths import values_at_path
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.protocol_facts.paths import FieldPathStep
-    from decoders.values.model import DecodedValue
+    from decoders.protocol_facts.field_paths import FieldPathStep
+    from decoders.values.schemas_and_decoded_values import DecodedValue
 
 __all__ = [
     "DecodedValueField",

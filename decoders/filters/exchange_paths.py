@@ -18,28 +18,29 @@ from decoders.errors import FilterError
 from decoders.exchanges import exchange_attribute_table
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange_attribute_table import SCALARS
-from decoders.filters.expression import (
+from decoders.filters.filter_field_table import ALIASES, BODIES, FIELDS, PacketSpan, entity_names, entity_paths
+from decoders.filters.parse_expression import (
     all_body_paths,
     apis_with_path,
     find_field,
     number_word_sets_at,
     spellings_of_path,
 )
-from decoders.filters.fields import ALIASES, BODIES, FIELDS, PacketSpan, entity_names, entity_paths
 from decoders.limits import CELL_MAX, MIB
 from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.protocol_facts.field_paths import FieldPathStep, parse_field_path, values_at_path
 from decoders.protocol_facts.number_words import word_for_number_in_set
-from decoders.protocol_facts.paths import FieldPathStep, parse_field_path, values_at_path
-from decoders.schema.json_form import json_bytes, json_text
-from decoders.schema.model import Side
-from decoders.wire.primitives import format_uuid
+from decoders.schema.api_declaration import Side
+from decoders.schema.body_json_form import json_bytes, json_text
+from decoders.wire.primitive_types import format_uuid
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
 
 # Keys of the records of exchanges and skipped runs that are not always there, or no scalars.
 KEYS: Final = (*(key for key in exchange_attribute_table.KEYS if key not in SCALARS), "direction", "detail")
-# Those that are there, or have more in them, only if earlier exchanges are remembered (exchanges/history.py).
+# Those that are there, or have more in them, only if earlier exchanges are remembered
+# (exchanges/facts_from_earlier_exchanges.py).
 HISTORY: Final = frozenset(
     ["fetch_session", *(name.partition(".")[0] for name, row in FIELDS.items() if row.history and "." in name)]
 )

@@ -23,7 +23,7 @@ from decoders.filters.read_partitions_and_records import records_by_topic
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Field
+    from decoders.schema.api_declaration import Field
 
 __all__ = ["structure_paths", "structure_values"]
 

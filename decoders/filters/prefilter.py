@@ -29,9 +29,9 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES
-from decoders.exchanges.learned_names import WELL_KNOWN, Topics
-from decoders.filters.expression import All, Always, Atom, Filter, Node, Not, declared_fields_at
-from decoders.filters.fields import BODIES, Phase, entity_paths
+from decoders.exchanges.topic_and_node_names import WELL_KNOWN, Topics
+from decoders.filters.filter_field_table import BODIES, Phase, entity_paths
+from decoders.filters.parse_expression import All, Always, Atom, Filter, Node, Not, declared_fields_at
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.exchanges.partitions import iterate_partitions_of_exchange, partition_paths
+from decoders.exchanges.partitions_in_exchange import iterate_partitions_of_exchange, partition_paths
 from decoders.exchanges.topic_arrays import TOPIC_ID, batch_array, has_topic_id_field, partitions_in, topic_name_field
-from decoders.schema.model import Side
+from decoders.schema.api_declaration import Side
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange, Settled
@@ -122,8 +122,8 @@ def _read_batch_parts(
     array = batch_array(exchange.api_key)
     if array is None:
         return
-    from decoders.records.model import Budget
     from decoders.records.read_batches import read_records_by_batch
+    from decoders.records.record_and_batch import Budget
 
     view = exchange.view(array.side) if fields is None else fields
     raw, budget = exchange.raw(array.side), Budget()

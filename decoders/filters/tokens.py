@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from decoders.errors import FilterError
-from decoders.filters.fields import HEADER
+from decoders.filters.filter_field_table import HEADER
 from decoders.named_tuple import NamedTuple
 
 # Longest first, so that `!=` is not read as `!`.

@@ -12,14 +12,14 @@ from typing import Any, Final
 from decoders.embedded import locate_structure, structure_or_stand_in_json
 from decoders.embedded.structure_holders import HOLDERS
 from decoders.errors import DecodeError
-from decoders.protocol_facts.keys import FETCH, PRODUCE
-from decoders.protocol_facts.remarks import ExchangeRemark, make_remark
+from decoders.protocol_facts.api_keys import FETCH, PRODUCE
+from decoders.protocol_facts.exchange_remarks import ExchangeRemark, make_remark
 from decoders.records.batch_layout import SIZE
 from decoders.records.codecs.lz4 import find_oddities
 from decoders.records.summarize_records import read_batch_heads
-from decoders.schema.model import Plan, Side
+from decoders.schema.api_declaration import Plan, Side
+from decoders.schema.field_projection import make_walker_for_view, parse_want, project_walker
 from decoders.schema.plan_walker import Walker
-from decoders.schema.projection import make_walker_for_view, parse_want, project_walker
 from decoders.wire.format_and_escape_text import format_bytes
 
 __all__ = ["find_lz4_remarks", "find_structure_remarks"]

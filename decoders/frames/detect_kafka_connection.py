@@ -15,9 +15,10 @@ UNDECIDED_MAX bytes held      known from its beginning → not Kafka; else the o
 one side alone spoke          its bytes are a chain of answers (detect_responses_only.py) → of one direction
 ```
 
-An endpoint that was recognised as a broker vouches for its later connections (exchanges/pairer.py); chunks held here
-are then taken as if they came now. It vouches for earlier ones too: a connection that ended undecided, such as one that
-the broker closed because of its only request, waits among the `DoubtfulConnections` until its server proves a broker.
+An endpoint that was recognised as a broker vouches for its later connections (exchanges/chunks_to_exchanges.py); chunks
+held here are then taken as if they came now. It vouches for earlier ones too: a connection that ended undecided, such
+as one that the broker closed because of its only request, waits among the `DoubtfulConnections` until its server proves
+a broker.
 
 What always holds: bytes held are bounded, and all of them are given to pairing or reported as skipped. The decision
 depends on the bytes, not on how they came in chunks of time.
@@ -43,11 +44,11 @@ from decoders.frames.read_and_judge_headers import (
     may_begin_frame,
 )
 from decoders.limits import DOUBTFUL_COST, FIRST_BYTES_MAX, FRAME_MAX, UNDECIDED_MAX
-from decoders.protocol_facts.keys import CONTROLLED_SHUTDOWN
+from decoders.protocol_facts.api_keys import CONTROLLED_SHUTDOWN
 from decoders.protocols import REFUSED_HELLO, TLS
-from decoders.tcp.chunks import Chunk, Close, Gap, How, Retransmission
+from decoders.tcp.connection_and_halves import Connection, Half, tls_facts_of
 from decoders.tcp.connection_copies import COPY
-from decoders.tcp.connections import Connection, Half, tls_facts_of
+from decoders.tcp.stream_chunks import Chunk, Close, Gap, How, Retransmission
 
 if TYPE_CHECKING:
     from decoders.tls.tls_facts import TlsFacts

@@ -28,7 +28,7 @@ from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
 from decoders.frames.read_and_judge_headers import NO, RESPONSE, YES, find_plan, find_response_body, judge_response
 from decoders.limits import FRAME_MAX
-from decoders.protocol_facts.keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, PRODUCE, SASL_HANDSHAKE
+from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, PRODUCE, SASL_HANDSHAKE
 from decoders.schema.plan_walker import Walker
 
 # Frames of a chain that prove Kafka where all are whole; more where too little of them is captured to decode.

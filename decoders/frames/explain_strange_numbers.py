@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from decoders.apis import NAMES, api
-from decoders.protocol_facts.keys import CONFLUENT_KEYS
+from decoders.protocol_facts.api_keys import CONFLUENT_KEYS
 from decoders.protocols import TLS
 from decoders.protocols.recognise_protocols import (
     MARKS,
@@ -192,7 +192,7 @@ def explain_line(line: str, *, alone: bool = False) -> list[Finding]:
 
 def explain_words(line: str) -> list[Finding]:
     """The finding of the first row of LOG_LINES whose words stand in the line; empty without one."""
-    from decoders.protocol_facts.errors.log_lines import LOG_LINES
+    from decoders.protocol_facts.errors.known_log_lines import LOG_LINES
 
     for row, pattern in zip(LOG_LINES, _compile_log_lines(), strict=True):
         match = pattern.search(line)
@@ -209,7 +209,7 @@ def explain_words(line: str) -> list[Finding]:
 
 @cache
 def _compile_log_lines() -> tuple[re.Pattern[str], ...]:
-    from decoders.protocol_facts.errors.log_lines import LOG_LINES
+    from decoders.protocol_facts.errors.known_log_lines import LOG_LINES
 
     return tuple(re.compile(row.pattern, re.IGNORECASE) for row in LOG_LINES)
 

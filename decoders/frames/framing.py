@@ -15,7 +15,7 @@ size │ body │ …… hole over a size field …… │ ? ? ? │        the 
 ```
 
 Whether a head can be right is asked of the connection's pairing object (`Owner`), which knows the requests, the client
-id and the SASL phase. The common case, a frame in one chunk, is in exchanges/pairer.py.
+id and the SASL phase. The common case, a frame in one chunk, is in exchanges/chunks_to_exchanges.py.
 
 What always holds: every byte of a direction is in exactly one frame or one `Unframed`, and `place` counts them all.
 A frame's bytes are kept with the size field before them, up to the first hole.
@@ -29,10 +29,10 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final, Literal, Protocol
 
-from decoders.frames.frame_search import find_frame
+from decoders.frames.find_next_frame import find_frame
 from decoders.frames.read_and_judge_headers import NO, YES
 from decoders.limits import FIRST_BYTES_MAX, FRAME_MAX, HELD_MAX, RAW_KEPT_MAX
-from decoders.tcp.chunks import Why
+from decoders.tcp.stream_chunks import Why
 
 # What the loop may do with the next bytes of a direction without asking.
 ASK: Final = 0  # nothing: resync, SASL tokens, half a head, a damaged frame

@@ -15,12 +15,12 @@ from decoders.apis import NAMES, api
 from decoders.errors import DecodeError, Malformed, Truncated
 from decoders.limits import BODY_WHOLE_MAX, FRAME_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import API_VERSIONS, CONTROLLED_SHUTDOWN
+from decoders.protocol_facts.api_keys import API_VERSIONS, CONTROLLED_SHUTDOWN
+from decoders.schema.api_declaration import Plan, Side, resolve
 from decoders.schema.defer_long_arrays import LargeWalker
-from decoders.schema.model import Plan, Side, resolve
 from decoders.schema.plan_walker import Walker
 from decoders.wire.format_and_escape_text import format_bytes
-from decoders.wire.primitives import read_uvarint
+from decoders.wire.primitive_types import read_uvarint
 
 # Size, API key, version, correlation id, client id length.
 REQUEST: Final = Struct(">ihhih")

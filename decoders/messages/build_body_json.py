@@ -17,15 +17,15 @@ from decoders.exchanges.topic_arrays import METADATA_HOLDERS, PIECES, RECORD_ARR
 from decoders.limits import BODY_WHOLE_MAX, RECORDS_HELD_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.protocol_facts.exchange_remarks import ExchangeRemark
 from decoders.protocol_facts.public_configs import is_public_config
-from decoders.protocol_facts.remarks import ExchangeRemark
-from decoders.schema import codec
+from decoders.schema import decode_and_encode
+from decoders.schema.api_declaration import Plan, Side
+from decoders.schema.body_json_form import MESSAGE, PUBLIC, Hook, body_to_json, json_bytes, redacted_json
 from decoders.schema.codegen_support import CRUDE
 from decoders.schema.defer_long_arrays import BodyReader, find_message_end
 from decoders.schema.defer_long_arrays import decode_partial_large as partial_body
-from decoders.schema.json_form import MESSAGE, PUBLIC, Hook, body_to_json, json_bytes, redacted_json
 from decoders.schema.lazy_decoder import get_json_decoder
-from decoders.schema.model import Plan, Side
 from decoders.schema.plan_walker import BytePart
 from decoders.wire.deferred_json import DeferredEach, DeferredList, DeferredText
 from decoders.wire.redact_text import Conceal, make_secret_concealer, redact_text
@@ -147,8 +147,8 @@ class RecordsHook:
 
     def __init__(self, options: Options, *, metadata: bool) -> None:
         # Imported once there are records: most requests have none, and the readers of records cost more than they do.
-        from decoders.records.model import Budget
         from decoders.records.read_batches import batches_json, batches_json_or_deferred
+        from decoders.records.record_and_batch import Budget
         from decoders.records.records_as_json import (
             metadata_record_holds_secret,
             records_json,
@@ -411,7 +411,7 @@ def _decode_fields_before_failure(
             body, problem = partial_body(plan, data, at, len(data), how)
             return body, make_failure(problem, missing)
         hooks, table = _hooks_and_table(api_reader, side, options)
-        body, problem = codec.decode_partial(
+        body, problem = decode_and_encode.decode_partial(
             plan, data, at, len(data), json=True, hooks=hooks, table=table, reveal=options.reveal_secrets
         )
     except DecodeError as failure:

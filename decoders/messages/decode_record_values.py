@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.errors import EncodeError
 from decoders.exchanges.topic_arrays import batch_array, find_topic_of_records
-from decoders.schema.json_form import bytes_from_json
+from decoders.schema.body_json_form import bytes_from_json
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.records.model import Header
-    from decoders.values.model import DecodedValue
-    from decoders.values.store import SchemaStore
+    from decoders.records.record_and_batch import Header
+    from decoders.values.schema_store import SchemaStore
+    from decoders.values.schemas_and_decoded_values import DecodedValue
     from decoders.values.value_decoder import ValueDecoder
 
 __all__ = [
@@ -68,7 +68,9 @@ class RecordValueReader:
     beyond_json = False
 
     def __init__(self) -> None:
-        from decoders.values.first_bytes import list_parts_with_form  # whose tables most commands do without
+        from decoders.values.values_that_may_have_form import (
+            list_parts_with_form,  # whose tables most commands do without
+        )
 
         self._list_parts_with_form = list_parts_with_form
         self.look_further: Callable[[DecodedValue], bool] | None = None
@@ -80,7 +82,7 @@ class RecordValueReader:
     def store(self) -> SchemaStore:
         """The schemas of the run."""
         if self._store is None:
-            from decoders.values.store import SchemaStore
+            from decoders.values.schema_store import SchemaStore
 
             self._store = SchemaStore()
         return self._store

@@ -15,10 +15,11 @@ from functools import cache
 from typing import Any, Final
 
 from decoders.apis import api
-from decoders.exchanges.history import FetchSessionState
+from decoders.exchanges.facts_from_earlier_exchanges import FetchSessionState
 from decoders.limits import SESSION_PARTITIONS_MAX
 from decoders.messages.whole_messages import encode_response
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.api_keys import PRODUCE
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.errors.error_places import (
     ERROR_PLACES,
@@ -29,8 +30,7 @@ from decoders.protocol_facts.errors.error_places import (
     SameField,
     UntilVersion,
 )
-from decoders.protocol_facts.keys import PRODUCE
-from decoders.schema.model import Plan, PlanField, resolve
+from decoders.schema.api_declaration import Plan, PlanField, resolve
 
 __all__ = ["ErrorAnswer", "FetchSessions", "encode_error_frame", "explain_missing_error", "make_error_answer"]
 

@@ -23,15 +23,16 @@ from decoders.exchanges.body_reader import API_READERS_MAX, SIDES, ApiReader, De
 from decoders.exchanges.connection_pairing import set_initial_values
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Login, Settled, Skipped, Status
 from decoders.exchanges.exchange_attribute_table import EXTRA
-from decoders.exchanges.learned_names import WELL_KNOWN, Topics
-from decoders.exchanges.logins import make_login
+from decoders.exchanges.sasl_logins import make_login
+from decoders.exchanges.topic_and_node_names import WELL_KNOWN, Topics
 from decoders.limits import CONNECTIONS_MAX
 from decoders.messages.build_body_json import REDACTED
 from decoders.messages.redact_exchange_json import redact_record
-from decoders.protocol_facts.remarks import REMARKS
+from decoders.protocol_facts.exchange_remarks import REMARKS
 from decoders.records.codecs import CODEC_NAMES
-from decoders.records.model import ALWAYS
-from decoders.schema.json_form import (
+from decoders.records.record_and_batch import ALWAYS
+from decoders.schema.api_declaration import Plan, PlanField, Side, resolve
+from decoders.schema.body_json_form import (
     BASE64,
     FLOAT_WORDS,
     MESSAGE,
@@ -42,10 +43,9 @@ from decoders.schema.json_form import (
     text_of_json,
 )
 from decoders.schema.json_schema_validator import compile_json_schema
-from decoders.schema.model import Plan, PlanField, Side, resolve
 from decoders.tls.tls_facts import TlsInfo
 from decoders.wire.parse_units import parse_time
-from decoders.wire.primitives import RANGES, format_uuid, uuid_to_bytes
+from decoders.wire.primitive_types import RANGES, format_uuid, uuid_to_bytes
 
 # Kinds of records that are exchanges, or stand for them.
 KINDS: Final = ("exchange", "skipped")
@@ -349,7 +349,8 @@ def _find_fields_of_plan(plan: Plan) -> dict[str, PlanField]:
 def _read_struct(plan: Plan, body: Any, path: str, *, whole: bool, nulls: bool = False) -> dict[str, Any]:
     """The fields of a struct; `whole`: no field that every message of this version has may be missing.
 
-    `nulls`: null may stand where it is not allowed, and is the empty value, as in other views (schema/projection.py).
+    `nulls`: null may stand where it is not allowed, and is the empty value, as in other views
+    (schema/field_projection.py).
     """
     if not isinstance(body, dict):
         raise ValueError(f"{path} is {quote_json(body)}")

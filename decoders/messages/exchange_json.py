@@ -17,7 +17,7 @@ from decoders.exchanges.exchange import (
     make_fetch_session,
 )
 from decoders.exchanges.exchange_attribute_table import EXTRA
-from decoders.exchanges.learned_names import values_at_path
+from decoders.exchanges.topic_and_node_names import values_at_path
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS
 from decoders.limits import BODY_WHOLE_MAX, ERRORS_SHOWN_MAX, RAW_KEPT_MAX
 from decoders.messages.build_body_json import (
@@ -32,11 +32,11 @@ from decoders.messages.build_body_json import (
     read_body_without_records,
     read_both_bodies_quickly,
 )
+from decoders.protocol_facts.api_keys import FETCH, PRODUCE
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.protocol_facts.keys import FETCH, PRODUCE
-from decoders.schema.json_form import cell_text, json_bytes, json_text, redacted_json
+from decoders.schema.api_declaration import Plan, Side
+from decoders.schema.body_json_form import cell_text, json_bytes, json_text, redacted_json
 from decoders.schema.lazy_decoder import get_projector
-from decoders.schema.model import Plan, Side
 from decoders.wire.format_and_escape_text import format_rfc3339
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
 
 def add_number_words(record: dict[str, Any]) -> dict[str, Any]:
     """The record, with the words for numbers of its bodies added under `names`."""
-    from decoders.messages.enum_names import add_words_for_numbers
+    from decoders.messages.words_for_body_numbers import add_words_for_numbers
 
     add_words_for_numbers(record)
     return record

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from decoders.exchanges.body_reader import ApiReader, ApiReaders
-    from decoders.exchanges.learned_names import Topics
+    from decoders.exchanges.topic_and_node_names import Topics
 
 __all__ = [
     "NewTopicNames",

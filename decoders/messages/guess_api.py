@@ -21,11 +21,11 @@ from decoders.frames.read_and_judge_headers import HEAD, judge_request, read_req
 from decoders.limits import BODY_WHOLE_MAX, VALUE_WHOLE_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import ERRORS
-from decoders.protocol_facts.headers import response_header_plan, response_header_version
+from decoders.protocol_facts.header_versions import response_header_plan, response_header_version
 from decoders.records.read_batches import read_first_batch_header
+from decoders.schema.api_declaration import Plan, PlanField, Side, Versions, resolve
 from decoders.schema.codegen_support import CRUDE
 from decoders.schema.defer_long_arrays import LargeWalker, find_message_end
-from decoders.schema.model import Plan, PlanField, Side, Versions, resolve
 from decoders.schema.plan_walker import Span, Walker
 
 __all__ = [

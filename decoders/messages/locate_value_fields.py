@@ -14,7 +14,7 @@ from decoders.wire.format_and_escape_text import format_bytes
 
 if TYPE_CHECKING:
     from decoders.messages.decode_record_values import RecordValueReader
-    from decoders.records.model import Header
+    from decoders.records.record_and_batch import Header
 
 __all__ = ["add_parts_of_decoded_values"]
 

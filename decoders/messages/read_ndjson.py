@@ -21,7 +21,7 @@ from decoders.exchanges.exchange import Settled
 from decoders.limits import LINE_NESTING_MAX, RECORD_LINE_MAX
 from decoders.messages.exchange_from_json import KINDS, FromRecords
 from decoders.named_tuple import NamedTuple
-from decoders.schema.json_form import has_at_most_levels
+from decoders.schema.body_json_form import has_at_most_levels
 from decoders.schema.json_schema_validator import Check, compile_json_schema
 from decoders.wire.format_and_escape_text import format_bytes
 from decoders.wire.state_serialization import pack, state_fields, unpack

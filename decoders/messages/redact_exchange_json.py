@@ -19,8 +19,8 @@ from decoders.exchanges.topic_arrays import may_hold_cluster_metadata
 from decoders.messages.build_body_json import ECHOING, REDACTED, conceal_error_messages, layouts_have_secrets
 from decoders.protocol_facts.public_configs import is_public_config
 from decoders.records.records_as_json import metadata_record_holds_secret
-from decoders.schema.json_form import BASE64, STRUCTURE, redacted_json
-from decoders.schema.model import FIXED, Plan, PlanField, Side, resolve
+from decoders.schema.api_declaration import FIXED, Plan, PlanField, Side, resolve
+from decoders.schema.body_json_form import BASE64, STRUCTURE, redacted_json
 from decoders.wire.redact_text import Conceal, make_secret_concealer, redact_text
 
 __all__ = ["redact_record"]

@@ -8,19 +8,19 @@ from typing import Any, Final
 from decoders.apis import api
 from decoders.errors import DecodeError, EncodeError, Truncated, UnsupportedVersion
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.api_keys import API_VERSIONS
 from decoders.protocol_facts.convert_field_names import rename_to_current_names
-from decoders.protocol_facts.headers import (
+from decoders.protocol_facts.header_versions import (
     request_header_plan,
     request_header_version,
     response_header_plan,
     response_header_version,
 )
-from decoders.protocol_facts.keys import API_VERSIONS
-from decoders.schema.codec import decode, encode
+from decoders.schema.api_declaration import Message, Plan, Side, resolve
+from decoders.schema.body_json_form import Makers, body_from_json
 from decoders.schema.codegen_support import CRUDE
-from decoders.schema.json_form import Makers, body_from_json
+from decoders.schema.decode_and_encode import decode, encode
 from decoders.schema.lazy_decoder import get_decoder
-from decoders.schema.model import Message, Plan, Side, resolve
 from decoders.schema.plan_walker import decode_by_walking
 
 __all__ = [

@@ -17,7 +17,7 @@ from typing import Final
 
 from decoders.mocking.cluster_state import Call, MockCluster, MockLogin
 from decoders.mocking.finish_responses import ResponseBody
-from decoders.mocking.refusal import Refusal
+from decoders.mocking.refusal_error import Refusal
 from decoders.protocols.make_scram_proofs import HASHES, LEAST_ITERATIONS, make_scram_proofs, xor_bytes
 
 __all__ = ["TAKEN_MECHANISMS", "UNPROVEN_MECHANISMS", "handle_sasl_authenticate", "handle_sasl_handshake"]

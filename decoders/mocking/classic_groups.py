@@ -19,7 +19,7 @@ from typing import Any, Final
 from decoders.limits import MOCK_GROUPS_MAX, MOCK_MEMBERS_MAX
 from decoders.mocking.cluster_state import Call, MockCluster, Timer
 from decoders.mocking.finish_responses import Outcome, RequestBody, ResponseBody, build_refusal_body
-from decoders.mocking.refusal import Refusal
+from decoders.mocking.refusal_error import Refusal
 
 __all__ = [
     *("ClassicGroup", "ClassicGroupState", "handle_heartbeat", "handle_join_group"),

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from decoders.errors import DecodeError
-from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
+from decoders.frames.frame_places_in_live_streams import SIZE, SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, MOCK_BUFFERED_MAX, MOCK_QUEUED_MAX
 from decoders.messages.whole_messages import decode_request, encode_response
 from decoders.mocking.cluster_state import MockCluster, MockLogin
@@ -33,8 +33,8 @@ from decoders.mocking.finish_responses import (
     drop_fields_beyond_version,
     is_followed_by_raw_tokens,
 )
-from decoders.mocking.refusal import Refusal
-from decoders.protocol_facts import keys
+from decoders.mocking.refusal_error import Refusal
+from decoders.protocol_facts import api_keys
 
 __all__ = ["MockBrokers", "MockConnection"]
 
@@ -289,19 +289,21 @@ class MockBrokers:
 
     def _answer_strange_version(self, connection: MockConnection, frame: bytes) -> bool:
         """Answer an ApiVersions of unknown version in version 0 (KIP-511); returns False for any other request."""
-        if int.from_bytes(frame[:2], "big") != keys.API_VERSIONS:
+        if int.from_bytes(frame[:2], "big") != api_keys.API_VERSIONS:
             return False
         from decoders.apis import api
 
         version = int.from_bytes(frame[2:4], "big", signed=True)
-        least, most = api(keys.API_VERSIONS).versions
+        least, most = api(api_keys.API_VERSIONS).versions
         if least <= version <= most:
             return False
-        own = [{"api_key": keys.API_VERSIONS, "min_version": least, "max_version": most}]
+        own = [{"api_key": api_keys.API_VERSIONS, "min_version": least, "max_version": most}]
         correlation_id = int.from_bytes(frame[4:8], "big", signed=True)
         self._send_frame(
             connection,
-            encode_response(keys.API_VERSIONS, 0, {"error_code": 35, "api_keys": own}, correlation_id=correlation_id),
+            encode_response(
+                api_keys.API_VERSIONS, 0, {"error_code": 35, "api_keys": own}, correlation_id=correlation_id
+            ),
         )
         return True
 

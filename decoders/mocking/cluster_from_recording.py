@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from decoders.errors import DecodeError, EncodeError
-from decoders.exchanges.learned_names import METADATA_TOPIC
+from decoders.exchanges.topic_and_node_names import METADATA_TOPIC
 from decoders.messages.whole_messages import decode_message, encode_json
 from decoders.mocking.accept_any_login import TAKEN_MECHANISMS
 from decoders.mocking.cluster_state import Committed, ErrorPlace, MockCluster, MockNode, TopicPartition
 from decoders.mocking.finish_responses import RequestBody, ResponseBody
 from decoders.mocking.partition_log import PartitionLog, StoredBatch
 from decoders.mocking.split_into_batches import split_records
-from decoders.protocol_facts import keys
+from decoders.protocol_facts import api_keys
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 __all__ = ["RecordedCluster", "RedactedRecording"]
 
@@ -38,9 +38,22 @@ _NO_ID: Final = UUID(int=0)
 # The APIs whose exchanges are read.
 READ: Final = frozenset(
     {
-        *(keys.PRODUCE, keys.FETCH, keys.LIST_OFFSETS, keys.METADATA, keys.OFFSET_COMMIT, keys.OFFSET_FETCH),
-        *(keys.FIND_COORDINATOR, keys.JOIN_GROUP, keys.SYNC_GROUP, keys.HEARTBEAT, keys.LEAVE_GROUP),
-        *(keys.SASL_HANDSHAKE, keys.CREATE_TOPICS, 22, 24, 25, 26, 28, keys.DESCRIBE_CLUSTER, 68),
+        *(
+            api_keys.PRODUCE,
+            api_keys.FETCH,
+            api_keys.LIST_OFFSETS,
+            api_keys.METADATA,
+            api_keys.OFFSET_COMMIT,
+            api_keys.OFFSET_FETCH,
+        ),
+        *(
+            api_keys.FIND_COORDINATOR,
+            api_keys.JOIN_GROUP,
+            api_keys.SYNC_GROUP,
+            api_keys.HEARTBEAT,
+            api_keys.LEAVE_GROUP,
+        ),
+        *(api_keys.SASL_HANDSHAKE, api_keys.CREATE_TOPICS, 22, 24, 25, 26, 28, api_keys.DESCRIBE_CLUSTER, 68),
     }
 )
 # Error codes that come from the state of groups, sessions, logs and producers, and from names that do not exist.
@@ -92,15 +105,15 @@ class RecordedCluster:
         self._errors = 0
         self._results: dict[int, bool] = {}  # producer id → whether its last transaction was committed
         self._by_api = {
-            keys.METADATA: self._learn_from_metadata,
-            keys.DESCRIBE_CLUSTER: self._learn_from_describe_cluster,
-            keys.PRODUCE: self._learn_from_produce,
-            keys.FETCH: self._learn_from_fetch,
-            keys.OFFSET_FETCH: self._learn_from_offset_fetch,
-            keys.OFFSET_COMMIT: self._learn_from_offset_commit,
+            api_keys.METADATA: self._learn_from_metadata,
+            api_keys.DESCRIBE_CLUSTER: self._learn_from_describe_cluster,
+            api_keys.PRODUCE: self._learn_from_produce,
+            api_keys.FETCH: self._learn_from_fetch,
+            api_keys.OFFSET_FETCH: self._learn_from_offset_fetch,
+            api_keys.OFFSET_COMMIT: self._learn_from_offset_commit,
             28: self._learn_from_offset_commit,
-            keys.FIND_COORDINATOR: self._learn_from_find_coordinator,
-            keys.SASL_HANDSHAKE: self._learn_from_sasl_handshake,
+            api_keys.FIND_COORDINATOR: self._learn_from_find_coordinator,
+            api_keys.SASL_HANDSHAKE: self._learn_from_sasl_handshake,
             26: self._learn_from_end_txn,
         }
 
@@ -111,7 +124,7 @@ class RecordedCluster:
         if exchange.broker and exchange.outcome == "complete":
             self._answering.setdefault(exchange.broker)
         if key not in READ or exchange.outcome != "complete":
-            self.unplaced += key == keys.PRODUCE and exchange.outcome == "no_response_expected"
+            self.unplaced += key == api_keys.PRODUCE and exchange.outcome == "no_response_expected"
             return
         request, response = self._decode_body(exchange, "request"), self._decode_body(exchange, "response")
         if request is None or response is None:
@@ -143,7 +156,7 @@ class RecordedCluster:
                 key, version, side, encode_json(key, version, side, value, layout=layout), layout=layout
             )
         except EncodeError as problem:
-            if key in (keys.PRODUCE, keys.FETCH):
+            if key in (api_keys.PRODUCE, api_keys.FETCH):
                 raise RedactedRecording(f"{exchange.api} at {exchange.time}, {side}: {problem}") from None
             self.unread[exchange.api or ""] += 1
             return None

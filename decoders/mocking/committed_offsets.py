@@ -9,7 +9,7 @@ from uuid import UUID
 from decoders.errors import without_frames
 from decoders.mocking.cluster_state import Call, Committed, MockCluster, TopicPartition
 from decoders.mocking.finish_responses import RequestRow, ResponseBody, ResponseRow
-from decoders.mocking.refusal import Refusal
+from decoders.mocking.refusal_error import Refusal
 
 __all__ = [
     "check_group_member",

@@ -9,7 +9,7 @@ from decoders.mocking.classic_groups import ClassicGroup, ClassicGroupState
 from decoders.mocking.cluster_state import Call, MockCluster
 from decoders.mocking.consumer_groups import ConsumerGroup, TopicIdPartition
 from decoders.mocking.finish_responses import ResponseBody, ResponseRow, build_refused_row
-from decoders.mocking.refusal import Refusal
+from decoders.mocking.refusal_error import Refusal
 from decoders.named_tuple import NamedTuple
 
 __all__ = [

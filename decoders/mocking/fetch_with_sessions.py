@@ -16,7 +16,7 @@ from decoders.limits import MOCK_SESSIONS_MAX
 from decoders.mocking.cluster_state import Call, MockCluster, Timer, TopicPartition
 from decoders.mocking.finish_responses import Outcome, RequestRow, ResponseBody, ResponseRow, build_refusal_body
 from decoders.mocking.partition_log import MAGIC, PartitionLog, rewrite_without_codec
-from decoders.mocking.refusal import Refusal
+from decoders.mocking.refusal_error import Refusal
 from decoders.named_tuple import NamedTuple
 
 __all__ = ["Fetches"]

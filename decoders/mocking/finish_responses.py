@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from decoders.apis import api
 from decoders.messages.error_answers import ErrorAnswer, make_error_answer
-from decoders.protocol_facts.keys import SASL_HANDSHAKE
-from decoders.schema.model import Plan, resolve
+from decoders.protocol_facts.api_keys import SASL_HANDSHAKE
+from decoders.schema.api_declaration import Plan, resolve
 
 if TYPE_CHECKING:
-    from decoders.mocking.refusal import Refusal
+    from decoders.mocking.refusal_error import Refusal
 
 __all__ = [
     "DecodedRequest",

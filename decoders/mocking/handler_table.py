@@ -43,26 +43,26 @@ from decoders.mocking.transactions import (
     handle_init_producer_id,
     handle_txn_offset_commit,
 )
-from decoders.protocol_facts import keys
+from decoders.protocol_facts import api_keys
 
 __all__ = ["HANDLERS", "make_brokers"]
 
 # API key → handler. That of Fetch is made by make_brokers, as its sessions are kept apart.
 HANDLERS: Final[dict[int, Handler]] = {
-    keys.PRODUCE: handle_produce,
-    keys.LIST_OFFSETS: handle_list_offsets,
-    keys.METADATA: handle_metadata,
-    keys.OFFSET_COMMIT: handle_offset_commit,
-    keys.OFFSET_FETCH: handle_offset_fetch,
-    keys.FIND_COORDINATOR: handle_find_coordinator,
-    keys.JOIN_GROUP: handle_join_group,
-    keys.HEARTBEAT: handle_heartbeat,
-    keys.LEAVE_GROUP: handle_leave_group,
-    keys.SYNC_GROUP: handle_sync_group,
-    keys.SASL_HANDSHAKE: handle_sasl_handshake,
-    keys.CREATE_TOPICS: handle_create_topics,
+    api_keys.PRODUCE: handle_produce,
+    api_keys.LIST_OFFSETS: handle_list_offsets,
+    api_keys.METADATA: handle_metadata,
+    api_keys.OFFSET_COMMIT: handle_offset_commit,
+    api_keys.OFFSET_FETCH: handle_offset_fetch,
+    api_keys.FIND_COORDINATOR: handle_find_coordinator,
+    api_keys.JOIN_GROUP: handle_join_group,
+    api_keys.HEARTBEAT: handle_heartbeat,
+    api_keys.LEAVE_GROUP: handle_leave_group,
+    api_keys.SYNC_GROUP: handle_sync_group,
+    api_keys.SASL_HANDSHAKE: handle_sasl_handshake,
+    api_keys.CREATE_TOPICS: handle_create_topics,
     15: handle_describe_groups,
-    keys.LIST_GROUPS: handle_list_groups,
+    api_keys.LIST_GROUPS: handle_list_groups,
     20: handle_delete_topics,
     22: handle_init_producer_id,
     23: handle_offset_for_leader_epoch,
@@ -70,13 +70,13 @@ HANDLERS: Final[dict[int, Handler]] = {
     25: handle_add_offsets_to_txn,
     26: handle_end_txn,
     28: handle_txn_offset_commit,
-    keys.SASL_AUTHENTICATE: handle_sasl_authenticate,
-    keys.DESCRIBE_CLUSTER: handle_describe_cluster,
+    api_keys.SASL_AUTHENTICATE: handle_sasl_authenticate,
+    api_keys.DESCRIBE_CLUSTER: handle_describe_cluster,
     42: handle_delete_groups,
     68: handle_consumer_group_heartbeat,
-    keys.CONSUMER_GROUP_DESCRIBE: handle_consumer_group_describe,
+    api_keys.CONSUMER_GROUP_DESCRIBE: handle_consumer_group_describe,
 }
-SERVED: Final = sorted((*HANDLERS, keys.FETCH, keys.API_VERSIONS))
+SERVED: Final = sorted((*HANDLERS, api_keys.FETCH, api_keys.API_VERSIONS))
 
 
 def handle_api_versions(cluster: MockCluster, call: Call) -> ResponseBody:  # noqa: ARG001  # as all handlers
@@ -95,7 +95,7 @@ def make_brokers(cluster: MockCluster) -> MockBrokers:
         cluster,
         {
             **HANDLERS,
-            keys.FETCH: lambda _, call: fetches.handle_fetch(call),
-            keys.API_VERSIONS: handle_api_versions,
+            api_keys.FETCH: lambda _, call: fetches.handle_fetch(call),
+            api_keys.API_VERSIONS: handle_api_versions,
         },
     )

@@ -12,7 +12,7 @@ from decoders.mocking.cluster_state import (
     Topic,
 )
 from decoders.mocking.finish_responses import RequestRow, ResponseBody, ResponseRow, build_refused_row
-from decoders.mocking.refusal import Refusal
+from decoders.mocking.refusal_error import Refusal
 
 __all__ = [
     *("handle_create_topics", "handle_delete_topics", "handle_describe_cluster", "handle_find_coordinator"),

@@ -14,11 +14,11 @@ from struct import Struct
 from typing import Final
 
 from decoders.errors import DecodeError, EncodeError
-from decoders.mocking.refusal import Refusal
+from decoders.mocking.refusal_error import Refusal
 from decoders.named_tuple import NamedTuple
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Record
 from decoders.records.read_batches import decode_records
+from decoders.records.record_and_batch import Batch, Record
 
 __all__ = ["Abort", "PartitionLog", "StoredBatch", "read_records_of_batch", "rewrite_without_codec"]
 

@@ -7,7 +7,7 @@ from typing import Any
 from decoders.mocking.cluster_state import Call, MockCluster, TopicPartition, find_partitions_of_topic
 from decoders.mocking.finish_responses import Outcome, ResponseBody
 from decoders.mocking.partition_log import PartitionLog
-from decoders.mocking.refusal import Refusal
+from decoders.mocking.refusal_error import Refusal
 from decoders.mocking.split_into_batches import split_records
 from decoders.mocking.transactions import add_partition_on_write
 

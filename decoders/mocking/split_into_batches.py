@@ -6,10 +6,10 @@ from typing import Final
 
 from decoders.errors import DecodeError, EncodeError
 from decoders.mocking.partition_log import MAGIC, StoredBatch
-from decoders.mocking.refusal import Refusal
+from decoders.mocking.refusal_error import Refusal
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch
 from decoders.records.read_batches import decode_records
+from decoders.records.record_and_batch import Batch
 
 __all__ = ["split_records"]
 

@@ -18,7 +18,7 @@ from decoders.mocking.cluster_state import Call, Committed, MockCluster, Timer, 
 from decoders.mocking.committed_offsets import check_group_member, commit_offsets_of_request
 from decoders.mocking.finish_responses import RequestRow, ResponseBody
 from decoders.mocking.partition_log import StoredBatch
-from decoders.mocking.refusal import Refusal
+from decoders.mocking.refusal_error import Refusal
 
 __all__ = [
     *("add_partition_on_write", "handle_add_offsets_to_txn", "handle_add_partitions_to_txn", "handle_end_txn"),

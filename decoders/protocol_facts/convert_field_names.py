@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from decoders.schema.model import Field
+from decoders.schema.api_declaration import Field
 
 
 def rename_to_current_names(fields: Sequence[Field], version: int, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from decoders.schema.model import Api, Field
+from decoders.schema.api_declaration import Api, Field
 
 __all__ = ["ELEMENTS", "new_array_element"]
 

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from decoders.apis import section
 from decoders.protocol_facts.convert_field_names import drop_unknown_fields
-from decoders.schema.model import JSON_WORDS, Api, Versions
+from decoders.schema.api_declaration import JSON_WORDS, Api, Versions
 
 __all__ = ["NAME", "example_of_all_versions", "example_request"]
 

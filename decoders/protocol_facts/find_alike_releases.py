@@ -6,9 +6,15 @@ from typing import Final
 
 from decoders.apis import api
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import GET_TELEMETRY_SUBSCRIPTIONS, LEADER_AND_ISR, PRODUCE, PUSH_TELEMETRY, VOTE
-from decoders.protocol_facts.releases import RELEASES, UNSTABLE, Offer, api_versions_of_release, drop_unserved_versions
-from decoders.schema.model import Versions
+from decoders.protocol_facts.api_keys import GET_TELEMETRY_SUBSCRIPTIONS, LEADER_AND_ISR, PRODUCE, PUSH_TELEMETRY, VOTE
+from decoders.protocol_facts.kafka_releases import (
+    RELEASES,
+    UNSTABLE,
+    Offer,
+    api_versions_of_release,
+    drop_unserved_versions,
+)
+from decoders.schema.api_declaration import Versions
 
 __all__ = ["OPTIONAL", "ReleaseLikeness", "find_most_alike_releases", "stable_versions_of_release"]
 

@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 
 from decoders.apis import api
-from decoders.protocol_facts.routing import route_of_api
-from decoders.schema.model import Field
+from decoders.protocol_facts.request_routing import route_of_api
+from decoders.schema.api_declaration import Field
 
 __all__ = ["fields_that_route", "find_routing_places", "keep_only_places"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 from decoders.apis import NAMES, api_name
-from decoders.protocol_facts.enums import word_for_number
+from decoders.protocol_facts.enum_words import word_for_number
 from decoders.protocol_facts.errors.error_codes import error_name
 
 # In the place of a set's name: every field called so has the same numbers.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from decoders.protocol_facts.releases import RELEASES
-from decoders.schema.model import Versions
+from decoders.protocol_facts.kafka_releases import RELEASES
+from decoders.schema.api_declaration import Versions
 
 __all__ = ["parse_api_version", "parse_release_name", "split_version_range"]
 

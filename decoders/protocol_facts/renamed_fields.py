@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from decoders.schema.model import Side
+from decoders.schema.api_declaration import Side
 
 # Release → {API key: the name until then}.
 RENAMED_APIS: Final[dict[str, dict[int, str]]] = {

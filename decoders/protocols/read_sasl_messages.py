@@ -15,7 +15,7 @@ from typing import Any, Final
 from decoders.limits import SASL_TOKEN_READ_MAX, USER_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocols.recognise_sasl_tokens import find_sasl_token
-from decoders.schema.model import Side
+from decoders.schema.api_declaration import Side
 
 __all__ = ["FINAL_ANSWERS", "REFUSAL", "SaslStep", "family_of_mechanism", "guess_mechanism", "read_sasl_step"]
 

@@ -21,9 +21,9 @@ from decoders.records.batch_layout import (
     TRANSACTIONAL,
 )
 from decoders.records.codecs import NUMBERS, deflate
-from decoders.records.model import Batch, Header, Record
-from decoders.schema.json_form import bytes_from_json, leaf_from_json, quote_json, text_from_json
-from decoders.wire.primitives import write_varint, write_varlong
+from decoders.records.record_and_batch import Batch, Header, Record
+from decoders.schema.body_json_form import bytes_from_json, leaf_from_json, quote_json, text_from_json
+from decoders.wire.primitive_types import write_varint, write_varlong
 
 _OVERHEAD: Final = Struct(">qiI")  # offset, size, crc
 _HEADS: Final = (Struct(">bb"), Struct(">bbq"))  # magic, attributes, timestamp

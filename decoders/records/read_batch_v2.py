@@ -17,8 +17,8 @@ from decoders.errors import DecodeError, LimitExceeded, without_frames
 from decoders.limits import BATCH_INFLATED_MAX, MIB, RECORD_BYTE_COST
 from decoders.records.batch_layout import CONTROL, CRC_START, DELETE_HORIZON, HEADER, LOG_APPEND, SIZE, TRANSACTIONAL
 from decoders.records.codecs import CODEC_MASK, CODEC_NAMES, inflate
-from decoders.records.model import Budget, Form, Row, TooLarge, set_batch_error
 from decoders.records.read_rows_v2 import NotPlain, read_rows_checked, read_rows_fast, wrap_int64
+from decoders.records.record_and_batch import Budget, Form, Row, TooLarge, set_batch_error
 from decoders.records.records_as_json import DeferredRecords, Failures, decode_control_record
 from decoders.wire.format_and_escape_text import format_bytes
 

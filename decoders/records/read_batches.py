@@ -12,14 +12,23 @@ import google_crc32c
 from decoders.limits import BATCH_COST, PIECE, RECORD_BYTE_COST
 from decoders.records import read_batch_v2, read_legacy_messages
 from decoders.records.batch_layout import CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
-from decoders.records.model import Batch, Budget, Form, Record, Row, TooLarge, blank_batch_json, set_batch_error
 from decoders.records.read_batch_v2 import FAR, read_batch_header
+from decoders.records.record_and_batch import (
+    Batch,
+    Budget,
+    Form,
+    Record,
+    Row,
+    TooLarge,
+    blank_batch_json,
+    set_batch_error,
+)
 from decoders.records.records_as_json import (
     records_json,
     records_json_to_decode,
     records_json_to_decode_beyond_json,
 )
-from decoders.schema.json_form import json_bytes
+from decoders.schema.body_json_form import json_bytes
 from decoders.wire.deferred_json import DeferredList
 from decoders.wire.format_and_escape_text import format_bytes
 

@@ -20,9 +20,9 @@ from decoders.limits import BATCH_INFLATED_MAX, NESTED_MAX, RECORD_BYTE_COST, RE
 from decoders.named_tuple import NamedTuple
 from decoders.records.batch_layout import LOG_APPEND, LOG_OVERHEAD
 from decoders.records.codecs import CODEC_MASK, CODEC_NAMES
-from decoders.records.model import Budget, Form, Row, TooLarge, blank_batch_json, set_batch_error
 from decoders.records.read_batch_v2 import Problem, inflate_within_budget
 from decoders.records.read_rows_v2 import wrap_int64
+from decoders.records.record_and_batch import Budget, Form, Row, TooLarge, blank_batch_json, set_batch_error
 from decoders.records.records_as_json import DeferredRecords, Failures
 from decoders.wire.format_and_escape_text import format_bytes
 

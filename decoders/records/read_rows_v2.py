@@ -18,13 +18,13 @@ from typing import Final
 
 from decoders.errors import LimitExceeded, Malformed, Truncated
 from decoders.limits import HEADER_KEY_MAX, HEADERS_OF_RECORD_MAX
-from decoders.records.model import (
+from decoders.records.record_and_batch import (
     Budget,
     Header,
     Row,
 )
 from decoders.wire.format_and_escape_text import format_bytes
-from decoders.wire.primitives import read_varint, read_varlong
+from decoders.wire.primitive_types import read_varint, read_varlong
 
 _INT64 = 1 << 64
 

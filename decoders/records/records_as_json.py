@@ -11,14 +11,14 @@ from decoders.embedded import decode_embedded, embedded_structure_json, structur
 from decoders.errors import DecodeError
 from decoders.limits import EMBEDDED_MAX, PIECE, VALUE_WHOLE_MAX
 from decoders.protocol_facts.public_configs import is_public_config
-from decoders.records.model import Budget, Form, Header, Row
-from decoders.schema.json_form import json_bytes, json_text
+from decoders.records.record_and_batch import Budget, Form, Header, Row
+from decoders.schema.body_json_form import json_bytes, json_text
 from decoders.wire.deferred_json import DeferredList, DeferredText
 from decoders.wire.format_and_escape_text import is_plain_text
-from decoders.wire.primitives import read_uvarint
+from decoders.wire.primitive_types import read_uvarint
 
 if TYPE_CHECKING:
-    from decoders.values.first_bytes import JsonRecords
+    from decoders.values.values_that_may_have_form import JsonRecords
 
 # Type number of a control record → its name, and the structure of its value.
 TYPES: Final[dict[int, tuple[str, str]]] = {
@@ -126,7 +126,7 @@ def records_json_to_decode_beyond_json(rows: Iterator[Row]) -> list[dict[str, An
 
 
 def _noted_records_json(rows: Iterator[Row], *, beyond_json: bool) -> list[dict[str, Any]]:
-    from decoders.values.first_bytes import JsonRecords
+    from decoders.values.values_that_may_have_form import JsonRecords
 
     out = JsonRecords(beyond_json=beyond_json)
     _add_records_json(out, rows, None, out)

@@ -28,7 +28,7 @@ from decoders.records.batch_layout import (
 from decoders.records.codecs import CODEC_MASK, CODEC_NAMES
 from decoders.schema.plan_walker import BytePart
 from decoders.wire.format_and_escape_text import format_bytes
-from decoders.wire.primitives import STRUCTS, read_varint, read_varlong
+from decoders.wire.primitive_types import STRUCTS, read_varint, read_varlong
 
 _INT32: Final = Struct(">i")
 _CRC: Final = Struct(">I")

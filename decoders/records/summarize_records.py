@@ -17,7 +17,7 @@ from decoders.records.batch_layout import CRC_START, HEADER, LOG_OVERHEAD, SIZE
 from decoders.records.codecs import CODEC_MASK, CODEC_NAMES
 
 if TYPE_CHECKING:
-    from decoders.records.model import Budget
+    from decoders.records.record_and_batch import Budget
 
 # base offset, length; magic, checksum; low byte of the attributes; last offset delta; record count
 _HEADER: Final = Struct(">qi4xbIxBi30xi")
@@ -149,8 +149,8 @@ def _add_legacy_messages(summary: RecordsSummary, buf: bytes, at: int, end: int)
         number = attributes & CODEC_MASK
         if number:
             if budget is None:
-                from decoders.records.model import Budget
                 from decoders.records.read_legacy_messages import count_records_in_wrapper
+                from decoders.records.record_and_batch import Budget
 
                 budget = Budget()
             records += count_records_in_wrapper(buf, at, stop, budget)
@@ -248,8 +248,8 @@ def _each_batch_head(raw: bytes, at: int, end: int, head: BatchHead | None) -> I
         at += head.size
         head = _read_batch_head_at(raw, at, end) if end - at >= SIZE else None
     if at < end:
-        from decoders.records.model import Budget
         from decoders.records.read_batches import batches_json
+        from decoders.records.record_and_batch import Budget
 
         yield from _batch_heads_from_json(batches_json(raw[at:end], budget=Budget()) or [])
 

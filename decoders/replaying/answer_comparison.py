@@ -28,7 +28,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.replaying.field_roles import Role, find_field_role
 from decoders.replaying.version_conversion import convert_answer_to_newest
-from decoders.schema.model import Field, Versions
+from decoders.schema.api_declaration import Field, Versions
 
 __all__ = ["Answer", "Difference", "Verdict", "compare_answers", "judge_differences", "merge_answers"]
 

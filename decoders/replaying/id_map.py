@@ -36,16 +36,16 @@ from decoders.apis import api
 from decoders.embedded import decode_embedded, encode_embedded
 from decoders.embedded.structure_holders import HOLDERS
 from decoders.errors import DecodeError
-from decoders.exchanges.learned_names import NULL_ID
+from decoders.exchanges.topic_and_node_names import NULL_ID
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import CREATE_TOPICS, FETCH, METADATA, PRODUCE
+from decoders.protocol_facts.api_keys import CREATE_TOPICS, FETCH, METADATA, PRODUCE
 from decoders.records.batch_layout import CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
 from decoders.replaying.field_roles import Role, find_field_role
 from decoders.replaying.replay_classes import classify_api
-from decoders.schema.model import Field
+from decoders.schema.api_declaration import Field
 from decoders.scrubbing.field_kinds import BY_SIBLING, Kind
-from decoders.wire.primitives import format_uuid, uuid_to_bytes
+from decoders.wire.primitive_types import format_uuid, uuid_to_bytes
 
 __all__ = [
     "AnsweringNodes",

@@ -6,8 +6,8 @@
 - `never`: logins and delegation tokens, which are secrets of one cluster; requests between brokers and controllers;
   requests that name parts of one cluster that another does not have (voters of a quorum by their directories).
 
-The class follows from who sends a request and whether it changes something (`protocol_facts/routing.py`), unless the
-API's declaration says `replay never`. What no declaration describes is never sent.
+The class follows from who sends a request and whether it changes something (`protocol_facts/request_routing.py`),
+unless the API's declaration says `replay never`. What no declaration describes is never sent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import cache
 from typing import Final, Literal, get_args
 
 from decoders.apis import section
-from decoders.protocol_facts.routing import route_of_api
+from decoders.protocol_facts.request_routing import route_of_api
 
 __all__ = ["CLASSES", "ApiClass", "classify_api"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from decoders.schema.model import Versions
+from decoders.schema.api_declaration import Versions
 
 __all__ = ["convert_answer_to_newest", "convert_request", "nearest_version"]
 

@@ -14,8 +14,8 @@ from uuid import UUID, SafeUUID
 from decoders.limits import ERRORS_SHOWN_MAX, TAGS_MAX
 from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
-from decoders.schema.json_form import base64_json
-from decoders.wire.primitives import format_uuid
+from decoders.schema.body_json_form import base64_json
+from decoders.wire.primitive_types import format_uuid
 
 Unpack = Callable[[bytes, int], tuple[Any, ...]]
 

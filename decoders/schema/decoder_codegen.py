@@ -1,7 +1,7 @@
 """Plan in, source of a decoder out: for all fields as Python values or in JSON form, or for the wanted fields only.
 
-Fields that are not wanted are stepped over (projection.py). Tagged fields are read by functions of their own, called
-only when a struct has any.
+Fields that are not wanted are stepped over (field_projection.py). Tagged fields are read by functions of their own,
+called only when a struct has any.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from decoders.limits import BODY_WHOLE_MAX, VALUES_MAX, VIEW_ELEMENTS_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.schema import codegen_support, json_form
+from decoders.schema import body_json_form, codegen_support
+from decoders.schema.api_declaration import FIXED, Plan, PlanField, least_size_of_element, least_size_of_struct
 from decoders.schema.codegen_support import (
     Body,
     Piece,
@@ -24,10 +25,9 @@ from decoders.schema.codegen_support import (
     plus_number,
     targets_of_pieces,
 )
-from decoders.schema.model import FIXED, Plan, PlanField, least_size_of_element, least_size_of_struct
+from decoders.schema.field_projection import SIZED, Mode, Want, find_part
 from decoders.schema.plan_walker import UNKNOWN, count_values_of_element
-from decoders.schema.projection import SIZED, Mode, Want, find_part
-from decoders.wire.primitives import LETTERS
+from decoders.wire.primitive_types import LETTERS
 
 # Arrays of more fixed-size structs than this are unpacked by one iterator.
 MANY = 4
@@ -61,7 +61,7 @@ class DecoderSource:
         )
         unit.names.update({name: getattr(codegen_support, name) for name in _RUNTIME})
         unit.names.update(
-            {name: getattr(json_form, name) for name in ("json_bytes", "string_json", "float_json", "is_public")}
+            {name: getattr(body_json_form, name) for name in ("json_bytes", "string_json", "float_json", "is_public")}
         )
 
     def put_root(self, plan: Plan, want: Want) -> None:
@@ -197,7 +197,7 @@ class DecoderSource:
             return Shown("", "None", "{{'redacted': {size}}}", False)
         hook = self.mode.hooks.get(path) if self.mode.json and inner.kind != "string" else None
         if hook is not None:
-            beside = json_form.sibling_of_hook(hook)
+            beside = body_json_form.sibling_of_hook(hook)
             more = f", {before.get(beside, 'None')}" if beside else ""
             return Shown(f"table[{hook!r}]({{}}{more})", f"table[{hook!r}](None{more})", "", secret)
         return Shown(self.conversion_expression(inner.kind), "None", "", secret)

@@ -25,15 +25,15 @@ from typing import Any, Final, Protocol
 
 from decoders.errors import DecodeError, LimitExceeded, Malformed, without_frames
 from decoders.limits import METRICS_SIZE_MAX, PIECE, VALUE_WHOLE_MAX, VALUES_MAX
-from decoders.schema.codec import find_failure, make_trailing_error
+from decoders.schema.api_declaration import FIXED, Plan, PlanField, least_size_of_element
+from decoders.schema.body_json_form import Hook, JsonForm
 from decoders.schema.codegen_support import CRUDE, unpack_many
-from decoders.schema.json_form import Hook, JsonForm
+from decoders.schema.decode_and_encode import find_failure, make_trailing_error
+from decoders.schema.field_projection import SIZED
 from decoders.schema.lazy_decoder import JsonDecoder, get_json_decoder, get_projector
-from decoders.schema.model import FIXED, Plan, PlanField, least_size_of_element
 from decoders.schema.plan_walker import ReadingRemark, Walker, call_at_path, count_values_of_element
-from decoders.schema.projection import SIZED
 from decoders.wire.deferred_json import DeferredList, DeferredText
-from decoders.wire.primitives import LETTERS, check_left, read_size
+from decoders.wire.primitive_types import LETTERS, check_left, read_size
 
 _NOTHING: Final[frozenset[str]] = frozenset()
 

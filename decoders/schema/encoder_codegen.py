@@ -15,10 +15,10 @@ from typing import Any, Final
 
 from decoders.named_tuple import NamedTuple
 from decoders.schema import codegen_support
+from decoders.schema.api_declaration import FIXED, Plan, PlanField
 from decoders.schema.codegen_support import Lines, Unit
-from decoders.schema.model import FIXED, Plan, PlanField
 from decoders.schema.plan_walker import UNKNOWN, default_bytes, unknown_tags
-from decoders.wire.primitives import LETTERS, uuid_to_bytes, write_number, write_uvarint
+from decoders.wire.primitive_types import LETTERS, uuid_to_bytes, write_number, write_uvarint
 
 Pack = Callable[..., bytes]
 # Below this, a size plus one is a uvarint of one byte.

@@ -21,7 +21,7 @@ from binascii import a2b_base64
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from decoders.schema.json_form import has_at_most_levels, quote_json
+from decoders.schema.body_json_form import has_at_most_levels, quote_json
 
 __all__ = ["Check", "Misfit", "compile_json_schema"]
 

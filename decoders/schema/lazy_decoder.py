@@ -18,11 +18,11 @@ from types import CodeType, FunctionType
 from typing import Any, Final
 
 from decoders.errors import DecodeError
+from decoders.schema.api_declaration import Plan
+from decoders.schema.body_json_form import Hook, body_to_json
 from decoders.schema.codegen_support import Crude, Unit
-from decoders.schema.json_form import Hook, body_to_json
-from decoders.schema.model import Plan
+from decoders.schema.field_projection import ALL, Mode, Want, parse_want, project_by_walking
 from decoders.schema.plan_walker import Walker
-from decoders.schema.projection import ALL, Mode, Want, parse_want, project_by_walking
 
 # A decoder's code is generated after this many calls, or this many bytes.
 CALLS: Final = 20
@@ -116,13 +116,13 @@ def get_decoder(plan: Plan, *, raw_uuids: bool = False) -> Decoder:
 
 
 def get_json_decoder(plan: Plan, hooks: Mapping[str, str] | None = None, reveal: bool = False) -> JsonDecoder:
-    """The function that reads `buf[at:end]` in JSON form (json_form.py); its last argument is the table of hooks."""
+    """The function that reads `buf[at:end]` in JSON form; its last argument is the table of hooks."""
     key = ("json", frozenset((hooks or {}).items()), reveal)
     return plan.made.get(key) or _make_function(plan, key, ALL, Mode(json=True, reveal=reveal, hooks=dict(hooks or {})))
 
 
 def get_projector(plan: Plan, paths: frozenset[str], errors: bool) -> Projector:
-    """The function that reads only the fields that `paths` name (see projection.py), and checks the bytes of the
+    """The function that reads only the fields that `paths` name (see field_projection.py), and checks the bytes of the
     others.
 
     The function returns the view, a list of (path with indices, code) of the error codes that are not 0 (None where

@@ -15,9 +15,9 @@ from decoders.errors import DecodeError, EncodeError, LimitExceeded, Malformed, 
 from decoders.limits import PARTS_MAX, REMARKS_MAX, TAGS_MAX, VALUES_MAX
 from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
-from decoders.schema.model import STRUCT_DEFAULT, Field, Plan, PlanField, is_default, least_size_of_element
+from decoders.schema.api_declaration import STRUCT_DEFAULT, Field, Plan, PlanField, is_default, least_size_of_element
 from decoders.wire.format_and_escape_text import format_bytes
-from decoders.wire.primitives import (
+from decoders.wire.primitive_types import (
     LETTERS,
     NULL_FORBIDDEN,
     RANGES,
@@ -67,7 +67,7 @@ TAG_LEAST: Final = 2
 
 
 class ReadingRemark(NamedTuple):
-    """What is against the protocol in bytes that were read all the same; `id` as in protocol_facts/remarks.py."""
+    """What is against the protocol in bytes that were read all the same; `id` as in exchange_remarks.py."""
 
     id: Literal["null", "varint", "tag_order", "tag_twice"]
     path: str

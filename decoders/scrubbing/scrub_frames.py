@@ -26,14 +26,14 @@ from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import ApiReader, Layout, Needs
 from decoders.exchanges.topic_arrays import find_topic_at_path
 from decoders.frames.read_and_judge_headers import ERROR_CODE_MAX, read_request_head
-from decoders.protocol_facts.headers import (
+from decoders.protocol_facts.api_keys import SASL_AUTHENTICATE, SASL_HANDSHAKE
+from decoders.protocol_facts.header_versions import (
     request_header_plan,
     request_header_version,
     response_header_plan,
     response_header_version,
 )
-from decoders.protocol_facts.keys import SASL_AUTHENTICATE, SASL_HANDSHAKE
-from decoders.schema.model import Plan, Side
+from decoders.schema.api_declaration import Plan, Side
 from decoders.schema.plan_walker import Span, Walker
 from decoders.scrubbing.field_kinds import BY_SIBLING, Kind, kind_of_field
 from decoders.scrubbing.find_text_read_as_numbers import SPELLED

@@ -27,7 +27,7 @@ from decoders.records.records_as_json import control_record_structures
 from decoders.scrubbing.compress_to_exact_size import compress_to_exact_size
 from decoders.scrubbing.find_text_read_as_numbers import SPELLED, still_spells_text
 from decoders.scrubbing.replace_names import FILLER
-from decoders.wire.primitives import read_varint, read_varlong
+from decoders.wire.primitive_types import read_varint, read_varlong
 
 __all__ = ["GARBAGE", "BatchScrubber", "inflate_batches_anywhere"]
 

@@ -21,7 +21,7 @@ from decoders.exchanges.exchange_attribute_table import REQUEST
 from decoders.exchanges.pairer_state import ANSWERED, export_attributes
 from decoders.frames.framing import FrameDirection
 from decoders.limits import IN_FLIGHT_MAX
-from decoders.tcp.connections import MASK, Connection, Half
+from decoders.tcp.connection_and_halves import MASK, Connection, Half
 from decoders.wire.state_serialization import pack
 
 __all__ = ["FRAME_STATE", "ID_RANGE", "ORPHAN_ATTRIBUTES", "CleanRun", "state_needed_by_clean_run"]

@@ -9,9 +9,9 @@ from typing import Any, Final
 from decoders.errors import Malformed, Truncated
 from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, Login, Row
 from decoders.named_tuple import NamedTuple
-from decoders.tcp.chunks import Segment
+from decoders.tcp.connection_and_halves import format_endpoints, reverse_key
 from decoders.tcp.connection_copies import BegunConnection, CopiesOfSplits, resume_begun
-from decoders.tcp.connections import format_endpoints, reverse_key
+from decoders.tcp.stream_chunks import Segment
 from decoders.tls.key_log import TlsSessions
 from decoders.wire.state_serialization import pack, state_fields, unpack
 

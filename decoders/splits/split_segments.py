@@ -37,8 +37,8 @@ from operator import itemgetter
 from typing import Any, Final, Protocol
 
 from decoders.exchanges.body_reader import Needs
+from decoders.exchanges.chunks_to_exchanges import Pairer
 from decoders.exchanges.exchange import ConnectionInfo, Ended, Row, Settled
-from decoders.exchanges.pairer import Pairer
 from decoders.exchanges.pairer_state import export_pairing, export_undecided
 from decoders.frames.detect_kafka_connection import doubtful_until_ns
 from decoders.limits import SEGMENT_COST
@@ -54,10 +54,10 @@ from decoders.splits.split_parts import (
     canonical_connection_key,
     pack_segments,
 )
-from decoders.tcp.chunks import Chunk, How, Segment
+from decoders.tcp.connection_and_halves import MASK, NOT_TLS, Connection, Half, reverse_key
 from decoders.tcp.connection_copies import CopiesInSplit
-from decoders.tcp.connections import MASK, NOT_TLS, Connection, Half, reverse_key
 from decoders.tcp.reassembly import RST, SYN, Reassembly, does_syn_replace_connection
+from decoders.tcp.stream_chunks import Chunk, How, Segment
 from decoders.tls.decrypt_chunks import Decryption, export_tls_connection, missing_secrets_of
 from decoders.tls.key_log import KeyLog
 from decoders.wire.state_serialization import pack

@@ -24,9 +24,9 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.tcp.chunks import Segment
-from decoders.tcp.connections import reverse_key
+from decoders.tcp.connection_and_halves import reverse_key
 from decoders.tcp.reassembly import SYN
+from decoders.tcp.stream_chunks import Segment
 
 __all__ = ["ClockOffset", "ClockOffsets"]
 

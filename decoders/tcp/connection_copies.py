@@ -31,7 +31,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.tcp.connections import MASK, Connection, Entry, Half, format_endpoints
+from decoders.tcp.connection_and_halves import MASK, Connection, Entry, Half, format_endpoints
 from decoders.wire.state_serialization import state_fields
 
 __all__ = ["COPY", "BegunConnection", "ConnectionCopies", "CopiesInSplit", "CopiesOfSplits", "resume_begun"]

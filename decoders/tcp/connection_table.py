@@ -27,8 +27,15 @@ from typing import Final
 
 from decoders.errors import Malformed
 from decoders.limits import CLOSED_MAX, CONNECTIONS_MAX, IDLE_NS
-from decoders.tcp.chunks import Segment
-from decoders.tcp.connections import MASK, Connection, Half, format_endpoints, reverse_key, sequence_difference
+from decoders.tcp.connection_and_halves import (
+    MASK,
+    Connection,
+    Half,
+    format_endpoints,
+    reverse_key,
+    sequence_difference,
+)
+from decoders.tcp.stream_chunks import Segment
 from decoders.wire.state_serialization import state_fields
 
 __all__ = ["LATE", "LATE_NS", "STALE_MAX", "SWEEP_MIN", "Connections", "Resets", "Waiting"]

@@ -1,4 +1,4 @@
-"""TCP segments in, in the order of the capture; chunks (`chunks.py`) out: each half's bytes in stream order.
+"""TCP segments in, in the order of the capture; chunks (`stream_chunks.py`) out: each half's bytes in stream order.
 
 The problem. A capture is not what the two hosts saw. Packets are missing, doubled, out of order, cut by the snap
 length; the beginning of a connection may be before the capture; ports are used again. A reader that waits for ever for
@@ -44,9 +44,7 @@ from typing import Final, get_args
 from decoders.errors import Malformed
 from decoders.limits import HELD_MAX, IDLE_NS, OUT_OF_ORDER_MAX, SEGMENT_COST
 from decoders.mypyc_modules import mypyc_attr
-from decoders.tcp.chunks import ZERO_WINDOW, Chunk, Close, Gap, How, Retransmission, Segment, Why
-from decoders.tcp.connection_table import LATE, Connections, Waiting
-from decoders.tcp.connections import (
+from decoders.tcp.connection_and_halves import (
     ENDS,
     FAR,
     MASK,
@@ -62,6 +60,8 @@ from decoders.tcp.connections import (
     reverse_key,
     sequence_difference,
 )
+from decoders.tcp.connection_table import LATE, Connections, Waiting
+from decoders.tcp.stream_chunks import ZERO_WINDOW, Chunk, Close, Gap, How, Retransmission, Segment, Why
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 __all__ = ["Delivery", "Reassembly"]

@@ -37,8 +37,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from decoders.errors import DecodeError, Malformed, Truncated
 from decoders.limits import PREFIX_ALL_MAX, TLS_WAIT_ALL_MAX, TLS_WAIT_MAX, TLS_WAIT_NS
 from decoders.protocols.read_prefix import may_begin_prefix, read_prefix
-from decoders.tcp.chunks import Chunk, Close, Gap
-from decoders.tcp.connections import NOT_TLS, Connection
+from decoders.tcp.connection_and_halves import NOT_TLS, Connection
+from decoders.tcp.stream_chunks import Chunk, Close, Gap
 from decoders.tls.key_log import KeyLog, TlsSessions
 from decoders.wire.state_serialization import add_fields_to_older_state, pack, state_fields, unpack
 

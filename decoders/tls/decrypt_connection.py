@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from decoders.errors import Malformed
 from decoders.limits import TLS_ALERTS_MAX, TLS_SEARCH_MAX, TLS_TRIES_MAX, TLS_UPDATED_SEARCH_MAX, TLS_UPDATES_MAX
-from decoders.tcp.chunks import Chunk, Gap, Retransmission, Why
-from decoders.tcp.connections import Connection, Half
+from decoders.tcp.connection_and_halves import Connection, Half
+from decoders.tcp.stream_chunks import Chunk, Gap, Retransmission, Why
 from decoders.tls.cipher_suites import find_suite
 from decoders.tls.key_log import APPLICATION, EARLY, HANDSHAKE, PLAIN, KeyLog, SecretOrigin, TlsSessions, secret_labels
 from decoders.tls.read_handshake import (

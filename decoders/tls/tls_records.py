@@ -11,8 +11,8 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from decoders.errors import Malformed
-from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission, Why
-from decoders.tcp.connections import Half
+from decoders.tcp.connection_and_halves import Half
+from decoders.tcp.stream_chunks import Chunk, Close, Gap, Retransmission, Why
 from decoders.tls.read_handshake import HandshakeMessages
 from decoders.wire.state_serialization import state_fields
 

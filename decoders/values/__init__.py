@@ -1,8 +1,8 @@
 """Keys and values of records in, what they hold out: Avro, Protobuf, JSON and others, with the schemas that are known.
 
 ```
-schemas of files, captures, a cache, a registry ─→ store.py: SchemaStore
-bytes and headers ─→ value_decoder.py: ValueDecoder.decode ─→ DecodedValue (model.py)
+schemas of files, captures, a cache, a registry ─→ schema_store.py: SchemaStore
+bytes and headers ─→ value_decoder.py: ValueDecoder.decode ─→ DecodedValue (schemas_and_decoded_values.py)
 value and schema  ─→ encode_values.py: encode_value ─→ bytes
 ```
 

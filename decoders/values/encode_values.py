@@ -12,7 +12,7 @@ from decoders.values.avro.encoder import encode_avro
 from decoders.values.avro.schema import compute_fingerprint
 from decoders.values.json_schema import JsonSchema
 from decoders.values.protobuf.encoder import encode_indexes, encode_message
-from decoders.values.store import StoredSchema
+from decoders.values.schema_store import StoredSchema
 
 # `prefix`: Confluent's, with the schema's id; `single-object`: Avro's own; `none`: the body alone.
 ValueFraming = Literal["prefix", "single-object", "none"]

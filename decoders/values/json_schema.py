@@ -15,7 +15,7 @@ import orjson
 
 from decoders.errors import LimitExceeded, Malformed
 from decoders.limits import SCHEMA_SIZE_MAX, VALUE_NESTING_MAX
-from decoders.schema.json_form import has_at_most_levels
+from decoders.schema.body_json_form import has_at_most_levels
 
 _STEPS_MAX: Final = 3 * 10**4
 _PATTERNS_MAX: Final = 1000

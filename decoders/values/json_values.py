@@ -11,7 +11,7 @@ import orjson
 
 from decoders.errors import LimitExceeded, Malformed
 from decoders.limits import VALUE_NESTING_MAX
-from decoders.schema.json_form import has_at_most_levels, json_bytes
+from decoders.schema.body_json_form import has_at_most_levels, json_bytes
 from decoders.values.avro.logical_types import format_date, format_decimal, format_time_of_day, format_timestamp
 
 CLOUD_EVENT: Final = ("specversion", "type", "source", "id")

@@ -18,21 +18,11 @@ from decoders.embedded import TOPICS
 from decoders.errors import DecodeError, Malformed
 from decoders.limits import VALUE_INFLATED_MAX, VALUE_LAYERS_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.schema.json_form import json_bytes
-from decoders.values.avro.containers import MAGIC, read_container
+from decoders.schema.body_json_form import json_bytes
+from decoders.values.avro.avro_container_files import MAGIC, read_container
 from decoders.values.avro.decoder import AvroDecoder
 from decoders.values.avro.json_encoding import read_json_encoding
-from decoders.values.binary_json import guess_binary_json
 from decoders.values.compressed_values import inflate_value
-from decoders.values.framings import (
-    Framing,
-    has_kafka_string,
-    inflate_glue_body,
-    read_apicurio_ref,
-    read_framing,
-    read_id_header,
-    read_message_indexes,
-)
 from decoders.values.json_schema import JsonSchema
 from decoders.values.json_values import (
     is_cloud_event,
@@ -41,12 +31,22 @@ from decoders.values.json_values import (
     read_cloud_event_data,
     read_json,
 )
-from decoders.values.model import ID_KINDS, UNKNOWN_SCHEMA, DecodedValue
+from decoders.values.message_pack_and_cbor import guess_binary_json
 from decoders.values.parsed_schema import MissingReference, ValueReading
 from decoders.values.protobuf.decoder import ProtobufReader, read_varint_64
 from decoders.values.protobuf.guess_message import guess_message, looks_like_message
 from decoders.values.protobuf.schema import UNKNOWN_FIELDS, ProtobufSchema, ProtoMessage
-from decoders.values.store import SchemaStore, StoredSchema
+from decoders.values.schema_id_framings import (
+    Framing,
+    has_kafka_string,
+    inflate_glue_body,
+    read_apicurio_ref,
+    read_framing,
+    read_id_header,
+    read_message_indexes,
+)
+from decoders.values.schema_store import SchemaStore, StoredSchema
+from decoders.values.schemas_and_decoded_values import ID_KINDS, UNKNOWN_SCHEMA, DecodedValue
 
 Headers = Sequence[tuple[str, bytes | None]]
 _ID_HEADERS: Final = ("__value_schema_id", "__key_schema_id")

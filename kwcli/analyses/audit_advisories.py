@@ -18,7 +18,7 @@ from kwcli.run_environment import Exit
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Settled
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
 
 __all__ = ["AdvisoryRenderer", "format_advisories"]
 

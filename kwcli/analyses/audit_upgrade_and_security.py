@@ -8,27 +8,27 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.client_compatibility import VERDICTS, Audit, AuditTarget, AuditVerdicts
-from decoders.analysis.security import Security
+from decoders.analysis.security_audit import Security
 from decoders.exchanges.exchange import Exchange, Skipped
-from decoders.exchanges.libraries import BROKER as BROKER_PROGRAM
-from decoders.exchanges.libraries import find_program_of_client_id
+from decoders.exchanges.find_client_library import BROKER as BROKER_PROGRAM
+from decoders.exchanges.find_client_library import find_program_of_client_id
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.analyses.doctor import FAIL_ON, count_findings, format_findings
+from kwcli.analyses.finding_ignore_rules import IgnoreRules
 from kwcli.analyses.finding_renderer import FindingRenderer
-from kwcli.analyses.ignore_rules import IgnoreRules
 from kwcli.analyses.render_answer import AnswerRenderer, format_software
+from kwcli.names_in_any_spelling import find_release
 from kwcli.output.report_partial_input import describe_judged_part
 from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.run_environment import Exit, Failure
-from kwcli.spelling import find_release
 from kwcli.stats.text import OTHERS
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Settled
     from kwcli.net.config.client_config import ConnectionOptions
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
     from kwcli.run_environment import Environment
 
 __all__ = ["FAIL_ON_VERDICTS", "AuditRenderer", "SecurityRenderer", "check_audit_words", "find_target"]
@@ -51,9 +51,9 @@ def find_target(word: str, env: Environment, connection: ConnectionOptions) -> A
     if not word.startswith(BROKER):
         return AuditTarget.of_release(find_release(word))
     address = word.removeprefix(BROKER)
-    from kwcli.net.deadline import Deadline
-    from kwcli.net.options import read_config
-    from kwcli.net.session.blocking import BrokerConnection
+    from kwcli.net.command_deadline import Deadline
+    from kwcli.net.connection_options import read_config
+    from kwcli.net.session.blocking_connection import BrokerConnection
 
     config = read_config(env, connection._replace(servers=address, controllers=None))
     with BrokerConnection.open(config.servers[0], config, Deadline(config.timeout_s, env.monotonic)) as opened:

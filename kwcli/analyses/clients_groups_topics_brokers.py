@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.client_and_broker_portraits import Brokers, Clients, Portraits
-from decoders.analysis.groups.groups import Groups
+from decoders.analysis.groups.group_rows import Groups
 from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.analysis.transactions.transactions import Transactions
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.libraries import format_library
+from decoders.exchanges.find_client_library import format_library
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
-from decoders.wire.near_words import did_you_mean
+from decoders.wire.suggest_similar_words import did_you_mean
+from kwcli.analyses.csv_and_table_columns import format_topic_schemas
 from kwcli.analyses.draw_group_page import (
     GROUP_LINES,
     draw_group_details,
@@ -31,7 +32,6 @@ from kwcli.analyses.draw_transaction_page import (
     format_written_partitions,
     list_commands,
 )
-from kwcli.analyses.flat_columns import format_topic_schemas
 from kwcli.analyses.render_answer import AnswerRenderer, flatten_value, format_software
 from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
@@ -40,7 +40,7 @@ from kwcli.stats.text import OTHERS, note_others, wrap_note
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Settled
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
 
 __all__ = ["PORTRAITS", "PortraitRenderer"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.analysis.differences.compare_profiles import ALPHA, CHANGES, compare_profiles
 from decoders.analysis.differences.traffic_profile import TrafficProfile
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
-from kwcli.analyses.flat_columns import format_csv, format_markdown, format_table
+from kwcli.analyses.csv_and_table_columns import format_csv, format_markdown, format_table
 from kwcli.analyses.render_answer import answer_record
 from kwcli.output.report_partial_input import list_partial_sentences
 from kwcli.output.short_texts import count_of, palette
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from kwcli.capture_options import CaptureOptions
     from kwcli.options import FilterOptions
+    from kwcli.output.output_settings import Settings
     from kwcli.output.renderers import Write
-    from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment
 
 __all__ = ["FAIL_ON_CHANGES", "run_diff"]

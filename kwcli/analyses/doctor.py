@@ -15,7 +15,7 @@ from decoders.analysis.doctor.find_problems import ABOUT
 from decoders.analysis.doctor.finding_kinds import SEVERITIES
 from decoders.analysis.doctor.thresholds import THRESHOLDS, Thresholds
 from decoders.wire.format_and_escape_text import escape_text
-from decoders.wire.near_words import did_you_mean
+from decoders.wire.suggest_similar_words import did_you_mean
 from kwcli.analyses.finding_renderer import FindingRenderer
 from kwcli.output.short_texts import count_of, find_zone, palette
 from kwcli.run_environment import Exit, Failure
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from kwcli.capture_options import CaptureOptions
     from kwcli.net.config.client_config import ConnectionOptions
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
 
 __all__ = ["FAIL_ON", "DoctorRenderer", "check_source", "count_findings", "format_findings", "read_thresholds"]
 

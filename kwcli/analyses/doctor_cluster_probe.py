@@ -11,16 +11,16 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.errors import without_frames
-from decoders.exchanges.learned_names import METADATA_TOPIC
+from decoders.exchanges.topic_and_node_names import METADATA_TOPIC
+from decoders.protocol_facts.api_keys import DESCRIBE_QUORUM, METADATA
 from decoders.protocol_facts.find_alike_releases import find_most_alike_releases
-from decoders.protocol_facts.keys import DESCRIBE_QUORUM, METADATA
-from decoders.schema.model import NONE
+from decoders.schema.api_declaration import NONE
 from kwcli.calling.pair_sent_and_received import ExchangeBuilder
 from kwcli.net import metadata_messages
-from kwcli.net.addresses import format_address
-from kwcli.net.cluster import ClusterClient
-from kwcli.net.deadline import Deadline
+from kwcli.net.cluster_client import ClusterClient
+from kwcli.net.command_deadline import Deadline
 from kwcli.net.metadata_messages import decode_reply
+from kwcli.net.parse_addresses import format_address
 from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit, Failure
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from decoders.analysis.doctor.doctor import Doctor
     from kwcli.net.config.client_config import ClientConfig
     from kwcli.net.metadata_messages import ClusterNode
-    from kwcli.net.session.blocking import BrokerConnection, Reply
+    from kwcli.net.session.blocking_connection import BrokerConnection, Reply
     from kwcli.run_environment import Environment
 
 __all__ = ["probe_cluster"]

@@ -12,7 +12,7 @@ from kwcli.output.table import Column, draw_table
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
 
 __all__ = [
     "GROUP_LINES",

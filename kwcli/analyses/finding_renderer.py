@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from kwcli.analyses.ignore_rules import IgnoreRules
+from kwcli.analyses.finding_ignore_rules import IgnoreRules
 from kwcli.analyses.render_answer import AnswerRenderer, Text
 from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.reading.list_input_files import is_read_once, list_paths
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from decoders.analysis.advisories.advisory_audit import AdvisoryAudit
     from decoders.analysis.doctor.doctor import Doctor
     from decoders.analysis.fold_interface import Row
-    from decoders.analysis.security import Security
+    from decoders.analysis.security_audit import Security
     from kwcli.capture_options import CaptureOptions
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
 
 __all__ = [
     "FindingRenderer",

@@ -7,11 +7,11 @@ from typing import Any, Final
 from decoders.analysis.advisories.advisory_audit import ADVISORY_VERDICTS
 from decoders.analysis.client_compatibility import VERDICTS
 from decoders.analysis.doctor.finding_kinds import FINDINGS
-from decoders.analysis.security import SECURITY_FINDINGS
+from decoders.analysis.security_audit import SECURITY_FINDINGS
 from decoders.protocol_facts.advisories import ADVISORIES
-from decoders.wire.near_words import did_you_mean
 from decoders.wire.parse_units import DAY_NS, parse_time
-from kwcli.analyses.ignore_rules import SUBJECTS, IgnoreRule, IgnoreRules
+from decoders.wire.suggest_similar_words import did_you_mean
+from kwcli.analyses.finding_ignore_rules import SUBJECTS, IgnoreRule, IgnoreRules
 from kwcli.calling.read_bodies import parse_yaml
 from kwcli.run_environment import Exit, Failure
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.exchanges.libraries import format_library
+from decoders.exchanges.find_client_library import format_library
 from decoders.messages.exchange_json import SCHEMA
-from decoders.schema.json_form import row_json
+from decoders.schema.body_json_form import row_json
 from kwcli.output.report_partial_input import add_partial_to_rows, format_partial_note, list_partial_sentences
 from kwcli.output.write_json_values import open_value_writer
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Fold, Row
     from decoders.exchanges.exchange import Ended
     from kwcli.capture_options import CaptureOptions
+    from kwcli.output.output_settings import Settings
     from kwcli.output.renderers import Write
-    from kwcli.output.settings import Settings
     from kwcli.reading.sinks.host_names import HostNames
 
 __all__ = ["AnswerRenderer", "answer_record", "flatten_value", "format_software", "make_reading_view"]
@@ -90,7 +90,7 @@ class AnswerRenderer(FoldRenderer):
         settings = self._settings
         if settings.format == "text":
             return self._text(self._name_hosts(some), settings)
-        from kwcli.analyses.flat_columns import format_csv, format_markdown, format_table
+        from kwcli.analyses.csv_and_table_columns import format_csv, format_markdown, format_table
 
         if settings.format == "csv":
             some = list(add_partial_to_rows(some, self.coverage.partial, as_text=True))
@@ -115,7 +115,7 @@ class AnswerRenderer(FoldRenderer):
     def _write_check_results(self) -> None:
         """Write the rows as the results of a check, in one document."""
         from kwcli import VERSION
-        from kwcli.analyses.check_results import CHECK_FORMATS, RESULTS
+        from kwcli.analyses.sarif_and_junit import CHECK_FORMATS, RESULTS
 
         assert self._write is not None
         results = [RESULTS[self._kind](row, failed=self.fails(row)) for row in self.found]

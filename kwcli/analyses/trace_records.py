@@ -23,10 +23,10 @@ from decoders.errors import FilterError
 from decoders.exchanges.exchange import Exchange
 from decoders.filters import parse
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
-from decoders.wire.near_words import did_you_mean
-from kwcli.analyses.flat_columns import format_reader, format_source
+from decoders.wire.suggest_similar_words import did_you_mean
+from kwcli.analyses.csv_and_table_columns import format_reader, format_source
 from kwcli.analyses.render_answer import AnswerRenderer, Text
-from kwcli.analyses.run import run_answer
+from kwcli.analyses.run_answer import run_answer
 from kwcli.output.report_partial_input import describe_full_index
 from kwcli.output.short_texts import count_of, find_zone, palette
 from kwcli.output.table import Column, draw_table
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from kwcli.capture_options import CaptureOptions
     from kwcli.options import FilterOptions, OutputOptions
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
     from kwcli.run_environment import Environment
     from kwcli.schema_options import SchemaOptions
 
@@ -64,7 +64,7 @@ def trace_records(
     downstream: bool,
 ) -> Exit:
     """Run `kw trace`; returns the exit code. Raises Failure or UsageError."""
-    from kwcli.net.options import decode_values_of_answer
+    from kwcli.net.connection_options import decode_values_of_answer
 
     capture, asked = _split_off_question(capture)
     capture.check_usage()
@@ -100,7 +100,7 @@ def find_record_faults(
     values: bool,
 ) -> Exit:
     """Run `kw trace --duplicates`, `--losses` or `--misrouted`; returns the exit code. Raises Failure or UsageError."""
-    from kwcli.net.options import decode_values_of_answer
+    from kwcli.net.connection_options import decode_values_of_answer
 
     capture.check_usage()
     settings = shown.make_settings(env)

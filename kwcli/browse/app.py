@@ -53,7 +53,7 @@ from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from kwcli.capture_options import CaptureOptions
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
     from kwcli.run_environment import Environment
 
 __all__ = ["BrowseApp", "Source", "Work"]
@@ -517,7 +517,7 @@ class BrowseApp(App[int]):
     # -- the filter ----------------------------------------------------------------------------------------------------
 
     def _complete_filter(self, text: str) -> Iterator[tuple[str, str]]:
-        from kwcli.completion.candidates import KINDS, Typed
+        from kwcli.completion.completion_candidates import KINDS, Typed
 
         typed = Typed(text, (), lambda what: sorted(self._rows.names_of(what)))
         yield from ((whole, meaning) for whole, meaning in KINDS["filter"](typed) if whole.isprintable())

@@ -13,7 +13,7 @@ from decoders.messages.exchange_json import to_json_dict
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
 
 __all__ = ["make_call_line"]
 

@@ -21,8 +21,8 @@ from kwcli.output.short_texts import named_ends
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
-    from kwcli.output.settings import Settings
+    from decoders.schema.api_declaration import Side
+    from kwcli.output.output_settings import Settings
 
 __all__ = ["MessageFields", "TreeField", "find_about", "is_below", "list_fields"]
 
@@ -223,7 +223,7 @@ def is_below(path: str, above: str) -> bool:
 
 def find_about(exchange: Exchange, field: TreeField) -> str:
     """What a field means, in the words of Kafka's own definitions; empty where nothing says it."""
-    from kwcli.reference.abouts import read_api_abouts, read_header_abouts
+    from kwcli.reference.field_descriptions import read_api_abouts, read_header_abouts
 
     if exchange.api_key is None or exchange.api_key not in NAMES or not field.path:
         return ""

@@ -18,7 +18,7 @@ from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from kwcli.options import FilterOptions
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
     from kwcli.run_environment import Environment
 
 __all__ = ["browse"]

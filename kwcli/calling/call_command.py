@@ -14,25 +14,25 @@ from typing import TYPE_CHECKING, Final
 from decoders.apis import NAMES
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import API_VERSIONS, FETCH
-from decoders.protocol_facts.routing import route_of_api
-from decoders.schema.model import NONE, Api, Message, Side, Versions
+from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH
+from decoders.protocol_facts.request_routing import route_of_api
+from decoders.schema.api_declaration import NONE, Api, Message, Side, Versions
+from kwcli.calling.choose_request_version import VersionChoice, find_versions_of_release
 from kwcli.calling.read_bodies import STDIN, SourceBody, extract_body_of_document, parse_json_or_yaml, read_all_stdin
 from kwcli.calling.request_builder import RequestDraft
-from kwcli.calling.version_choice import VersionChoice, find_versions_of_release
 from kwcli.calling.words import SHORT_WORDS
 from kwcli.calling.words.path_value_words import parse_body_words
-from kwcli.net.options import ask_schema_registry, read_config
+from kwcli.names_in_any_spelling import find_api
+from kwcli.net.connection_options import ask_schema_registry, read_config
 from kwcli.run_environment import Exit, Failure
-from kwcli.spelling import find_api
 
 if TYPE_CHECKING:
     from kwcli.calling.print_exchanges import CallOutput
     from kwcli.calling.records.print_records import RecordValueWriter
-    from kwcli.calling.words.shorthand import ShortRequest
+    from kwcli.calling.words.short_request_words import ShortRequest
     from kwcli.net.config.client_config import ConnectionOptions
     from kwcli.options import ContentOptions
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
     from kwcli.run_environment import Environment
 
 # The options that go with short words.
@@ -81,7 +81,7 @@ def run_call(
         settings = settings._replace(values=content.make_value_reader(env, wanted=True))
     choice = VersionChoice.from_options(found, asked.version, asked.release, force=asked.force, raw=raw)
     if asked.dry_run and asked.node is not None:
-        from kwcli.calling.destinations import NodeTarget
+        from kwcli.calling.request_destinations import NodeTarget
 
         NodeTarget.parse(asked.node)  # a wrong --node is reported although no node is asked
     draft = _make_draft(env, asked, found, settings, connection)
@@ -147,8 +147,8 @@ def _run_call_plan(
     settings: Settings,
     connection: ConnectionOptions,
 ) -> Exit:
-    from kwcli.calling.destinations import NodeTarget
-    from kwcli.calling.run import CallPlan, CallRun
+    from kwcli.calling.request_destinations import NodeTarget
+    from kwcli.calling.run_call import CallPlan, CallRun
 
     target = None if asked.node is None else NodeTarget.parse(asked.node)
     plan = CallPlan(found, draft, choice, target, asked.split, asked.repeat, asked.interval_s or INTERVAL_S)
@@ -222,7 +222,7 @@ def _make_draft(
         raise Failure("--example sends the example unchanged: leave out all path=value words", Exit.USAGE)
     words, short = asked.words, None
     if options or (words and found.key in SHORT_WORDS):
-        from kwcli.calling.words.shorthand import RecordOptions, parse_short_request
+        from kwcli.calling.words.short_request_words import RecordOptions, parse_short_request
 
         short, words = parse_short_request(found.key, words, RecordOptions(**options), env)
     if asked.schema is not None:

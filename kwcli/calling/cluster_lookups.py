@@ -7,9 +7,9 @@ from typing import Any, Final, Protocol, TypeVar
 from uuid import UUID
 
 from decoders.apis import api
+from decoders.protocol_facts.api_keys import LIST_OFFSETS
 from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
-from decoders.protocol_facts.keys import LIST_OFFSETS
-from decoders.schema.model import NONE, Versions
+from decoders.schema.api_declaration import NONE, Versions
 from kwcli.net.metadata_messages import build_offset_request
 from kwcli.run_environment import Failure
 

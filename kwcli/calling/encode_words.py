@@ -18,16 +18,16 @@ from decoders.embedded import (
 from decoders.errors import EncodeError, UnknownApi
 from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.schema.codec import TRAILING
-from decoders.schema.json_form import bytes_from_json
-from decoders.schema.model import Api, Side, Versions
-from kwcli.calling.check_values import infer_types_of_plain_words
+from decoders.schema.api_declaration import Api, Side, Versions
+from decoders.schema.body_json_form import bytes_from_json
+from decoders.schema.decode_and_encode import TRAILING
+from kwcli.calling.check_field_values import infer_types_of_plain_words
 from kwcli.calling.read_bodies import SourceBody
 from kwcli.calling.words import SHORT_WORDS
 from kwcli.calling.words.path_value_words import compose_body, encode_composed_body, parse_body_words, read_object_word
 from kwcli.calling.words.resolve_body_paths import fail
+from kwcli.names_in_any_spelling import find_api, find_version, parse_api_version
 from kwcli.run_environment import Environment, Exit
-from kwcli.spelling import find_api, find_version, parse_api_version
 
 _SIZE = 4
 
@@ -79,7 +79,7 @@ def _apply_short_words(
     """The body that short words describe (`topic=orders value=v`; None: there are none), and the other words."""
     if api.key not in SHORT_WORDS:
         return None, words
-    from kwcli.calling.words.shorthand import RecordOptions, parse_short_request
+    from kwcli.calling.words.short_request_words import RecordOptions, parse_short_request
 
     short, rest = parse_short_request(api.key, words, RecordOptions(), env)
     if short is None:

@@ -13,11 +13,21 @@ from typing import Any, Final
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.convert_field_names import find_field_by_any_name, rename_to_current_names
 from decoders.protocol_facts.default_array_elements import new_array_element
-from decoders.protocol_facts.enums import ENUMS
-from decoders.schema.json_form import leaf_json
-from decoders.schema.model import STRUCT_DEFAULT, Api, Field, Message, Plan, PlanField, Side, Versions, resolve
+from decoders.protocol_facts.enum_words import ENUMS
+from decoders.schema.api_declaration import (
+    STRUCT_DEFAULT,
+    Api,
+    Field,
+    Message,
+    Plan,
+    PlanField,
+    Side,
+    Versions,
+    resolve,
+)
+from decoders.schema.body_json_form import leaf_json
 from kwcli.calling.words.resolve_body_paths import TAGS
-from kwcli.reference.abouts import read_api_abouts
+from kwcli.reference.field_descriptions import read_api_abouts
 
 # Comments begin at this column, or after the text.
 _COMMENT_AT: Final = 40

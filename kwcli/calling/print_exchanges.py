@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.messages.build_body_json import Options, make_conceal_of_exchange
 from decoders.messages.exchange_json import to_json_dict
-from decoders.protocol_facts.keys import API_VERSIONS, CREATE_TOPICS, PRODUCE
-from decoders.schema.model import FOREVER, NONE, Versions
+from decoders.protocol_facts.api_keys import API_VERSIONS, CREATE_TOPICS, PRODUCE
+from decoders.schema.api_declaration import FOREVER, NONE, Versions
 from decoders.wire.deferred_json import Deferred, DeferredText
 from decoders.wire.format_and_escape_text import escape_text, format_latency
 from kwcli.calling.words.resolve_body_paths import SelectPath
@@ -26,11 +26,11 @@ from kwcli.output.write_json_values import JsonWriter, open_value_writer
 if TYPE_CHECKING:
     from decoders.exchanges.body_reader import Needs
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
+    from kwcli.calling.offered_version_table import VersionTable
     from kwcli.calling.records.print_records import RecordValueWriter, Remark
-    from kwcli.calling.version_table import VersionTable
+    from kwcli.output.output_settings import Settings
     from kwcli.output.renderers import Renderer, Write
-    from kwcli.output.settings import Settings
     from kwcli.output.short_texts import Palette
     from kwcli.output.write_json_values import ValueWriter
     from kwcli.run_environment import Environment
@@ -177,7 +177,7 @@ class CallOutput:
 
     def _get_or_make_version_table(self) -> VersionTable:
         if self._matrix is None:
-            from kwcli.calling.version_table import VersionTable
+            from kwcli.calling.offered_version_table import VersionTable
 
             self._renderer = self._matrix = VersionTable(self._settings, self._write, self._against)
         return self._matrix

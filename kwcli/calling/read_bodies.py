@@ -12,8 +12,8 @@ from typing import Any, Final, NoReturn
 
 from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.schema.model import Api, Side
-from kwcli.calling.check_values import DEEPEST, PlainWord
+from decoders.schema.api_declaration import Api, Side
+from kwcli.calling.check_field_values import DEEPEST, PlainWord
 from kwcli.calling.words.resolve_body_paths import fail
 from kwcli.run_environment import Environment, Exit
 

@@ -13,14 +13,14 @@ from decoders.errors import DecodeError, without_frames
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.example_requests import example_request
-from decoders.schema.model import Api, Versions
+from decoders.schema.api_declaration import Api, Versions
 from kwcli.calling.words.path_value_words import GivenWords, compose_body, encode_composed_body
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from kwcli.calling.cluster_lookups import ClusterLookups
-    from kwcli.calling.words.shorthand import ShortRequest
-    from kwcli.net.cluster import ClusterClient
+    from kwcli.calling.words.short_request_words import ShortRequest
+    from kwcli.net.cluster_client import ClusterClient
 
 
 class BuiltRequest(NamedTuple):

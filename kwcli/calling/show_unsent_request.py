@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from decoders.named_tuple import NamedTuple
-from decoders.schema.model import Api, Side
+from decoders.schema.api_declaration import Api, Side
 from kwcli.calling.pair_sent_and_received import NOWHERE, ExchangeBuilder
 from kwcli.calling.read_bodies import extract_body_of_document, parse_json_or_yaml
 from kwcli.calling.request_builder import RequestDraft
 from kwcli.calling.words.path_value_words import GivenWords, parse_body_words
-from kwcli.net.session.session import Session
+from kwcli.net.session.broker_session import Session
 from kwcli.run_environment import Environment, Exit, Failure
 
 if TYPE_CHECKING:
+    from kwcli.calling.choose_request_version import VersionChoice
     from kwcli.calling.print_exchanges import CallOutput
-    from kwcli.calling.version_choice import VersionChoice
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
 
 
 class UnsentRequest(NamedTuple):

@@ -67,7 +67,7 @@ def command(
     """
     capture.check_usage()
     if find_spec("textual") is None:
-        from kwcli.extras import pip_command_for_extra
+        from kwcli.pip_extras import pip_command_for_extra
 
         raise Failure(f"kw browse needs textual: {pip_command_for_extra('browse')}")
     if not (env.stdout_terminal and env.stderr_terminal and (env.stdin_terminal or "-" in capture.files)):

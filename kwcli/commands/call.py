@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from kwcli.clashing_options import Clash, refuse_clashes, refuse_options_without
 from kwcli.net.config.client_config import ConnectionOptions
-from kwcli.net.options import ConnectingCommand, connection_options
-from kwcli.option_clashes import Clash, refuse_clashes, refuse_options_without
+from kwcli.net.connection_options import ConnectingCommand, connection_options
 from kwcli.option_types import Seconds, VersionWord
 from kwcli.options import ContentOptions, OutputOptions, content_options, output_options
 from kwcli.run_environment import Environment

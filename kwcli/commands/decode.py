@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from decoders.named_tuple import NamedTuple
-from kwcli.option_clashes import Clash, refuse_clashes, refuse_given_options
+from kwcli.clashing_options import Clash, refuse_clashes, refuse_given_options
 from kwcli.option_types import VersionWord
 from kwcli.options import ContentOptions, OutputOptions, content_options, output_options, pass_options_as_value
 from kwcli.run_environment import Environment
 from kwcli.schema_options import RegistryOptions, registry_options
 
 if TYPE_CHECKING:
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 FORMATS = ("text", "json", "ndjson", "yaml", "fields", "hex")
 FORMS = ("auto", "hex", "base64", "raw")
@@ -127,8 +127,8 @@ def command(
     too. Fields before a failure are shown.
     """
     from kwcli.decoding.find_messages import MessageHints
-    from kwcli.decoding.run import run_decode, run_explain
-    from kwcli.spelling import find_api, parse_api_version
+    from kwcli.decoding.run_decode_and_explain import run_decode, run_explain
+    from kwcli.names_in_any_spelling import find_api, parse_api_version
 
     env: Environment = ctx.obj
     refuse_clashes(*CLASHES)
@@ -140,12 +140,12 @@ def command(
         refuse_given_options("with --explain, which prints text, json or ndjson", among=("output",))
     settings = shown.make_settings(env, content, live=not inputs or "-" in inputs)
     if registry != RegistryOptions():
-        from kwcli.net.options import use_named_registry
+        from kwcli.net.connection_options import use_named_registry
 
         settings = use_named_registry(env, settings, content, registry)
     if said.structure is not None:
         from kwcli.decoding.decode_structures import list_structures, run_decode_as_structure
-        from kwcli.spelling import find_structure_name
+        from kwcli.names_in_any_spelling import find_structure_name
 
         if said.structure == "list":
             return list_structures(env, settings)

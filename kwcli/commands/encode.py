@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from decoders.named_tuple import NamedTuple
-from kwcli.option_clashes import Clash, refuse_clashes
+from kwcli.clashing_options import Clash, refuse_clashes
 from kwcli.option_types import VersionWord
 from kwcli.options import debug_option, pass_options_as_value
 from kwcli.run_environment import Environment
 
 if TYPE_CHECKING:
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 FORMS = ("hex", "base64", "raw")
 EXAMPLES = """\b

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kwcli.help.pages import TOPICS
+from kwcli.help.handbook_pages import TOPICS
 from kwcli.options import COLORS
 from kwcli.run_environment import Environment
 

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from kwcli.capture_options import CaptureOptions
-from kwcli.option_clashes import refuse_clashes
+from kwcli.clashing_options import refuse_clashes
 from kwcli.options import keylog_option, names_from_option
 from kwcli.proxy.log.log_options import CLASHES, LogOptions, log_options
-from kwcli.proxy.tls.inbound_options import TlsOptions, security_options
+from kwcli.proxy.tls.listener_tls_options import TlsOptions, security_options
 from kwcli.run_environment import Environment
 
 EXAMPLES = """\b

@@ -9,8 +9,7 @@ from importlib.util import find_spec
 
 import click
 
-from kwcli.extras import pip_command_for_extra
-from kwcli.option_clashes import Clash, refuse_clashes, refuse_options_without
+from kwcli.clashing_options import Clash, refuse_clashes, refuse_options_without
 from kwcli.option_types import ByteSize, Seconds, TimeWord
 from kwcli.options import (
     Command,
@@ -36,6 +35,7 @@ from kwcli.options import (
     restart_option,
     schemas_option,
 )
+from kwcli.pip_extras import pip_command_for_extra
 from kwcli.pipeline.option_types import KeepDays, Point, SparkMaster, TableNames
 from kwcli.pipeline.run_options import RunOptions, WatchOptions
 from kwcli.pipeline.tables import TABLE_NAMES
@@ -96,9 +96,9 @@ def _learn_names_of_topics(env: Environment, options: RunOptions) -> RunOptions:
     """The options with the names of --names-from: they are learnt once, and workers may not have the file."""
     if options.names_from is None:
         return options
-    from decoders.wire.primitives import format_uuid
-    from kwcli.reading.key_logs import KeyLogFiles
+    from decoders.wire.primitive_types import format_uuid
     from kwcli.reading.learn_topic_names import learn_topic_names
+    from kwcli.reading.tls_key_log_files import KeyLogFiles
 
     found = learn_topic_names(options.names_from, env, KeyLogFiles(options.keylogs, follow=True).keys)
     names = sorted((format_uuid(identity.bytes), name) for identity, (name, _) in found.names.items())
@@ -314,7 +314,7 @@ def compact_command(env: Environment, folder: str, lateness: float, keep_days: i
     from datetime import timedelta
 
     from kwcli.pipeline.show_run_progress import format_compacted_line
-    from kwcli.pipeline.store.compaction import compact_tables
+    from kwcli.pipeline.store.compact_tables import compact_tables
     from kwcli.pipeline.store.table_store import os_errors_as_failures
 
     with os_errors_as_failures(folder):

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kwcli.option_clashes import Clash, refuse_clashes, refuse_given_options
+from kwcli.clashing_options import Clash, refuse_clashes, refuse_given_options
 from kwcli.option_types import ParsedWord, Seconds
 from kwcli.options import OutputFormat, debug_option
 from kwcli.run_environment import Environment
@@ -127,7 +127,7 @@ def command(ctx: click.Context, /, **wanted: Any) -> int | None:
         Clash("mock", ("release", "jars"), "the mock is no Apache Kafka"),
         Clash("mock", ("keep_going",), "nodes of the mock do not die"),
     )
-    from kwcli.playground.run import PlaygroundOptions, run_playground
+    from kwcli.playground.run_playground import PlaygroundOptions, run_playground
 
     env: Environment = ctx.obj
     said = {"port": wanted["port"] != FIRST_PORT, "version": wanted["release"] != RELEASES[0]}

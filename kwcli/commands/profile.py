@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from kwcli.net.options import KeyValue
+from kwcli.net.connection_options import KeyValue
 from kwcli.options import OutputOptions, make_config_files_option, output_options
 from kwcli.run_environment import Environment, Exit, Failure
 
@@ -119,7 +119,7 @@ def add_command(
 @click.pass_obj
 def current_command(env: Environment, shown: OutputOptions) -> int:
     """Show the profile in use: $KW_PROFILE, else the active one."""
-    from kwcli.net.config.profiles import Profiles, encode_rows_as_json
+    from kwcli.net.config.connection_profiles import Profiles, encode_rows_as_json
 
     how = shown.make_settings(env)
     profiles = Profiles.open_own(env)
@@ -142,7 +142,12 @@ def current_command(env: Environment, shown: OutputOptions) -> int:
 @click.pass_obj
 def list_command(env: Environment, shown: OutputOptions) -> None:
     """List the profiles; the active one has a star."""
-    from kwcli.net.config.profiles import Profiles, build_profile_rows, encode_rows_as_json, format_profile_table
+    from kwcli.net.config.connection_profiles import (
+        Profiles,
+        build_profile_rows,
+        encode_rows_as_json,
+        format_profile_table,
+    )
 
     how = shown.make_settings(env)
     rows = build_profile_rows(Profiles.open_own(env))
@@ -159,8 +164,8 @@ def list_command(env: Environment, shown: OutputOptions) -> None:
 @click.pass_obj
 def show_command(env: Environment, name: str | None, reveal_secrets: bool, shown: OutputOptions) -> None:
     """Show the properties of a profile; without NAME, of the active one."""
-    from kwcli.net.config.profiles import Profiles, encode_rows_as_json, format_profile_lines
-    from kwcli.net.config.profiles import build_properties_row as described
+    from kwcli.net.config.connection_profiles import Profiles, encode_rows_as_json, format_profile_lines
+    from kwcli.net.config.connection_profiles import build_properties_row as described
 
     how = shown.make_settings(env)
     name = _name_or_active(env, name)
@@ -177,7 +182,7 @@ def show_command(env: Environment, name: str | None, reveal_secrets: bool, shown
 @click.pass_obj
 def use_command(env: Environment, name: str | None, none: bool) -> None:
     """Make NAME the active profile, used when nothing else names the cluster."""
-    from kwcli.net.config.profiles import Profiles
+    from kwcli.net.config.connection_profiles import Profiles
 
     if bool(name) == none:
         raise click.UsageError("give a name, or --none", click.get_current_context())
@@ -220,7 +225,7 @@ def edit_command(env: Environment, name: str | None) -> None:
 @click.pass_obj
 def rename_command(env: Environment, name: str, new_name: str, force: bool) -> None:
     """Rename the profile NAME; the active one stays active."""
-    from kwcli.net.config.profiles import Profiles
+    from kwcli.net.config.connection_profiles import Profiles
 
     path = Profiles.open_own(env).rename(name, new_name, force=force)
     env.report(f"kw: profile {name} is {new_name} now: {path}")
@@ -236,8 +241,8 @@ def export_command(env: Environment, name: str | None, kind: str, reveal_secrets
 
     --as java writes a client.properties, librdkafka a kcat.conf, env lines that set KW_* variables.
     """
+    from kwcli.net.config.connection_profiles import Profiles
     from kwcli.net.config.export_profile import export_profile, format_note_lines
-    from kwcli.net.config.profiles import Profiles
 
     name = _name_or_active(env, name)
     exported = export_profile(name, Profiles.open_own(env).read_pairs(name), kind, reveal=reveal_secrets)
@@ -247,7 +252,7 @@ def export_command(env: Environment, name: str | None, kind: str, reveal_secrets
 
 
 def _name_or_active(env: Environment, name: str | None) -> str:
-    from kwcli.net.config.profiles import Profiles
+    from kwcli.net.config.connection_profiles import Profiles
 
     found = name or next(iter(Profiles.open_own(env).find_profile_in_use(env) or ()), None)
     if found is None:
@@ -260,7 +265,7 @@ def _name_or_active(env: Environment, name: str | None) -> str:
 @click.pass_obj
 def remove_command(env: Environment, name: str) -> None:
     """Remove the profile NAME."""
-    from kwcli.net.config.profiles import Profiles
+    from kwcli.net.config.connection_profiles import Profiles
 
     Profiles.open_own(env).remove(name)
     env.report(f"kw: removed profile {name}")

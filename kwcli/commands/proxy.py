@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import click
 
+from kwcli.clashing_options import Clash, refuse_clashes, refuse_given_options
 from kwcli.net.config.client_config import ConnectionOptions
-from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
-from kwcli.option_clashes import Clash, refuse_clashes, refuse_given_options
+from kwcli.net.connection_options import ConnectingCommand, connection_options_of_others, read_config
 from kwcli.option_types import NetworkList
 from kwcli.options import metrics_option, pass_options_as_value
 from kwcli.proxy.deciding.faults.fault_options import FaultOptions, fault_options
 from kwcli.proxy.deciding.script_and_control import ScriptAndControlOptions, script_and_control_options
 from kwcli.proxy.log.log_options import CLASHES, LogOptions, log_options
 from kwcli.proxy.serving_options import ListeningOptions, served_options
-from kwcli.proxy.tls.inbound_options import TlsOptions, security_options
+from kwcli.proxy.tls.listener_tls_options import TlsOptions, security_options
 from kwcli.run_environment import Environment
 
 EXAMPLES = """\b

@@ -6,7 +6,7 @@ import click
 
 from kwcli.capture_options import CaptureOptions
 from kwcli.net.config.client_config import ConnectionOptions
-from kwcli.net.options import ConnectingCommand, connection_options_of_others
+from kwcli.net.connection_options import ConnectingCommand, connection_options_of_others
 from kwcli.options import (
     NO_SUMMARY,
     FilterOptions,
@@ -73,7 +73,7 @@ def command(
     FILE is a capture, or NDJSON of kw sniff or kw proxy; - is standard input. Only requests that change nothing
     are sent, unless --changes says more. Exit code 4: a response differs or is refused.
     """
-    from kwcli.replay.run import run_replay
+    from kwcli.replay.run_replay import run_replay
 
     capture.check_usage()
     return run_replay(env, words, capture, filters, connection, shown)

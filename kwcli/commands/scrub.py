@@ -43,7 +43,7 @@ def command(
     IN is a capture as for `kw sniff`, `-` standard input. OUT is a pcapng file, created only if a check finds no name
     and no secret in it, and every exchange with its API, version, sizes, errors and times.
     """
-    from kwcli.scrub.run import run_scrub
+    from kwcli.scrub.run_scrub import run_scrub
 
     unknown = [kind for kind in words.keep if kind not in KEPT]
     if unknown:

@@ -80,7 +80,7 @@ def command(
         raise click.UsageError("raw bytes are not for a terminal; redirect them or use -o hex")
     settings = shown.make_settings(env, content, live=capture.is_live)
     if registry != RegistryOptions():
-        from kwcli.net.options import use_named_registry
+        from kwcli.net.connection_options import use_named_registry
 
         settings = use_named_registry(env, settings, content, registry)
     if capture.write and not capture.places:

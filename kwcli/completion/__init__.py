@@ -25,7 +25,7 @@ Examples:
 
 def script(shell: str) -> str:
     """The completion script for one of SHELLS."""
-    from kwcli.completion.scripts import SCRIPTS
+    from kwcli.completion.shell_scripts import SCRIPTS
 
     return SCRIPTS[shell]
 

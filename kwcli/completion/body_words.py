@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Final
 
 from decoders.apis import api
-from decoders.schema.model import Api, Field
+from decoders.schema.api_declaration import Api, Field
 from kwcli.reference.walk_field_paths import walk_field_paths
 
 # Key → the module of kwcli/calling/records whose WORDS an API takes besides the fields of its request. A TAB waits for

@@ -23,7 +23,7 @@ from kwcli.run_environment import Environment, Failure
 from kwcli.user_folders import own_folder
 
 if TYPE_CHECKING:
-    from kwcli.net.cluster import ClusterClient
+    from kwcli.net.cluster_client import ClusterClient
     from kwcli.net.config.client_config import ClientConfig
 
 What = Literal["topics", "groups", "nodes"]
@@ -196,8 +196,8 @@ def _ask_cluster_in_process(env: Environment, what: What, asked: ClusterWords, p
 
 def _ask_cluster(env: Environment, what: What, asked: ClusterWords, path: str) -> None:
     """Ask the cluster and write its names to the cache file; an empty list where it does not answer."""
-    from kwcli.net.cluster import ClusterClient
-    from kwcli.net.deadline import Deadline
+    from kwcli.net.cluster_client import ClusterClient
+    from kwcli.net.command_deadline import Deadline
 
     names: list[str] = []
     with suppress(Failure, OSError):
@@ -208,7 +208,7 @@ def _ask_cluster(env: Environment, what: What, asked: ClusterWords, path: str) -
 
 
 def _list_topics(client: ClusterClient) -> list[str]:
-    from decoders.protocol_facts.keys import METADATA
+    from decoders.protocol_facts.api_keys import METADATA
     from kwcli.net import metadata_messages
 
     connection = client.connect_to_any()
@@ -218,7 +218,7 @@ def _list_topics(client: ClusterClient) -> list[str]:
 
 
 def _list_groups(client: ClusterClient) -> list[str]:
-    from decoders.protocol_facts.keys import LIST_GROUPS
+    from decoders.protocol_facts.api_keys import LIST_GROUPS
 
     names: set[str] = set()
     for number in client.list_nodes():

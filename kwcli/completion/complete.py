@@ -5,7 +5,8 @@ Three forms, which scripts of other releases of kw use too, so that they stay as
 - `zsh STATE WORD…`, `fish STATE WORD…`: the words behind the program's name up to the cursor, without quotes. STATE is
   the quote that is open at the cursor, and in zsh a backslash where the last word has one.
 - `bash BREAKS LINE`: $COMP_WORDBREAKS, and the line up to the cursor as it was typed.
-- `KIND WORD LINE…`: a kind of candidates.py, with `-quoted` behind it inside quotes; the word; the words before it. The
+- `KIND WORD LINE…`: a kind of completion_candidates.py, with `-quoted` behind it inside quotes; the word; the words
+before it. The
   answer has candidates alone.
 
 Elsewhere the first line of the answer says how its candidates are meant. For bash it has options of `compopt`, and the
@@ -26,14 +27,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from kwcli.completion.candidates import KINDS, LIMIT_S, LIMIT_VARIABLE, ORDERED, SHORT, Candidate, Typed
+from kwcli.completion.completion_candidates import KINDS, LIMIT_S, LIMIT_VARIABLE, ORDERED, SHORT, Candidate, Typed
 from kwcli.run_environment import Environment, Exit, find_locale_name, is_utf8_locale
 
 if TYPE_CHECKING:
     import click
 
     from kwcli.completion.cluster_names import What
-    from kwcli.completion.command_line import Slot
+    from kwcli.completion.half_typed_command_line import Slot
 
 _ENDING_S: Final = 0.02  # the time an interpreter takes to end
 _STARTING_S: Final = 0.06  # the time this program takes to start, where the system does not tell when it began
@@ -152,7 +153,7 @@ def _find_file_slot(slot: Slot) -> Slot | None:
 
 def _list_values_of_slot(slot: Slot, typed: Typed, *, begun: bool) -> list[Candidate]:
     """The values of a slot, in order; those that begin as the word does where there are many, or `begun` says so."""
-    from kwcli.completion.candidates import complete_field_values
+    from kwcli.completion.completion_candidates import complete_field_values
 
     row = SHORT.get(slot.kind) or (complete_field_values if slot.kind == "body" else KINDS.get(slot.kind))
     found = list(row(typed._replace(word=slot.word, api=slot.api, own=slot.own))) if row else []
@@ -175,8 +176,8 @@ def _list_files(folder: str, begun: str, variables: Mapping[str, str], *, tilde:
 
 
 def _answer_bash(call: _CompletionCall, program: click.Group, texts: Mapping[str, str]) -> Iterator[str]:
-    from kwcli.completion.bash import parse_bash_line, quote_reply_words
-    from kwcli.completion.command_line import find_slot_of_word
+    from kwcli.completion.bash_quoting import parse_bash_line, quote_reply_words
+    from kwcli.completion.half_typed_command_line import find_slot_of_word
 
     _, breaks, text = call.words
     cursor = parse_bash_line(text, breaks)
@@ -215,7 +216,7 @@ def _is_in_charset(word: str, cut: str, only_ascii: bool) -> bool:
 
 def _answer_zsh_or_fish(call: _CompletionCall, program: click.Group, texts: Mapping[str, str]) -> Iterator[str]:
     """The answer for zsh and fish, which quote candidates themselves."""
-    from kwcli.completion.command_line import find_slot_of_word
+    from kwcli.completion.half_typed_command_line import find_slot_of_word
 
     shell, state, *line, word = call.words
     slot = find_slot_of_word(program, texts, line, word)

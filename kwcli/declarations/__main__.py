@@ -7,15 +7,22 @@ from pathlib import Path
 
 import click
 
-from decoders.protocol_facts.releases import RELEASES
+from decoders.protocol_facts.kafka_releases import RELEASES
+from decoders.schema.api_declaration import DeclarationError, Side, resolve
+from decoders.schema.field_projection import Mode
 from decoders.schema.lazy_decoder import decoder_source, encoder_source
-from decoders.schema.model import DeclarationError, Side, resolve
-from decoders.schema.projection import Mode
 from kwcli.declarations.compare_with_release import (
     compare_apis_with_release,
     compare_release_table,
     compare_structures_with_release,
     versions_to_ask_each_release,
+)
+from kwcli.declarations.declaration_text import (
+    declaration_path,
+    find_unformatted_files,
+    format_api_declaration,
+    read_all_declarations,
+    replace_declaration,
 )
 from kwcli.declarations.make_abouts_files import compare_abouts_files, make_abouts_files
 from kwcli.declarations.make_published_schemas import (
@@ -26,13 +33,6 @@ from kwcli.declarations.make_published_schemas import (
     make_statistics_schema,
 )
 from kwcli.declarations.merge_releases import unite_apis
-from kwcli.declarations.notation import (
-    declaration_path,
-    find_unformatted_files,
-    format_api_declaration,
-    read_all_declarations,
-    replace_declaration,
-)
 from kwcli.declarations.read_release_jar import DefinitionError, Release, read_release_definitions
 
 _PATHS = click.argument("jars", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="JAR…")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from dataclasses import field as slot
 
 from decoders.embedded import STRUCTURES, parse_structure_declaration
-from decoders.protocol_facts.headers import REQUEST_HEADER, RESPONSE_HEADER
-from decoders.protocol_facts.releases import HISTORY, RELEASES, UNSTABLE, api_versions_of_release
-from decoders.schema.model import NONE, Api, Field, Message, Side, Versions, parse_message
+from decoders.protocol_facts.header_versions import REQUEST_HEADER, RESPONSE_HEADER
+from decoders.protocol_facts.kafka_releases import HISTORY, RELEASES, UNSTABLE, api_versions_of_release
+from decoders.schema.api_declaration import NONE, Api, Field, Message, Side, Versions, parse_message
 from kwcli.declarations.read_release_jar import Release
 
 
@@ -218,7 +218,7 @@ def _version_numbers(versions: Versions) -> range:
 # Differences of headers, structures and the release table
 
 
-_TABLE = "decoders/protocol_facts/releases.py"
+_TABLE = "decoders/protocol_facts/kafka_releases.py"
 
 
 def compare_structures_with_release(release: Release) -> Iterator[DeclarationDifference]:

@@ -8,12 +8,12 @@ from typing import Final
 
 from decoders.embedded import STRUCTURES, parse_structure_declaration
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.headers import REQUEST_HEADER, RESPONSE_HEADER
-from decoders.schema.model import Api, Field, Message, Side, parse_message
-from kwcli.declarations import notation
+from decoders.protocol_facts.header_versions import REQUEST_HEADER, RESPONSE_HEADER
+from decoders.schema.api_declaration import Api, Field, Message, Side, parse_message
+from kwcli.declarations import declaration_text
 from kwcli.declarations.compare_with_release import DeclarationDifference
 from kwcli.declarations.read_release_jar import Release
-from kwcli.reference.abouts import OWN, About, parse_abouts
+from kwcli.reference.field_descriptions import OWN, About, parse_abouts
 
 _SIDES: Final[tuple[Side, Side]] = ("request", "response")
 _HEAD: Final = "# From Apache Kafka's message definitions (see NOTICE); lines that begin with `own` are not.\n"
@@ -99,14 +99,18 @@ def _files_with_sections(ours: dict[int, Api]) -> Iterator[tuple[Path, list[_Sec
             early = (message for place, message in api.early.items() if place[0] == side)
             names = [name + side.capitalize() for name in (api.name, *api.was)]
             sections.append(_Section(side, [api.message(side), *early], names))
-        yield _abouts_path(notation.APIS, notation.declaration_path(api.key, api.name).stem), sections, True
+        yield (
+            _abouts_path(declaration_text.APIS, declaration_text.declaration_path(api.key, api.name).stem),
+            sections,
+            True,
+        )
     headers = [parse_message(text) for text in (REQUEST_HEADER, RESPONSE_HEADER)]
-    yield _abouts_path(notation.APIS, "headers"), [*map(_make_message_section, headers)], False
+    yield _abouts_path(declaration_text.APIS, "headers"), [*map(_make_message_section, headers)], False
     modules: dict[str, list[_Section]] = {}
     for name, row in STRUCTURES.items():
         modules.setdefault(row.module, []).append(_make_message_section(parse_structure_declaration(name)))
     for module, sections in modules.items():
-        yield _abouts_path(notation.STRUCTURES, module), sections, False
+        yield _abouts_path(declaration_text.STRUCTURES, module), sections, False
 
 
 def _abouts_path(folder: Path, module: str) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from decoders.schema.model import NONE, Api, Field, Message, Side, Versions
+from decoders.schema.api_declaration import NONE, Api, Field, Message, Side, Versions
 from kwcli.declarations.compare_with_release import (
     FieldInVersion,
     are_compatible_on_wire,

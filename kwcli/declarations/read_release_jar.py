@@ -15,7 +15,7 @@ from dataclasses import field as slot
 from pathlib import Path
 from typing import Any, Final
 
-from decoders.schema.model import ALL, NONE, PRIMITIVES, Api, Default, Field, Message, Versions
+from decoders.schema.api_declaration import ALL, NONE, PRIMITIVES, Api, Default, Field, Message, Versions
 
 _COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _RELEASE = re.compile(r"(\d+)\.(\d+)\.(\d+)")

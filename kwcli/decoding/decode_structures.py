@@ -13,8 +13,8 @@ from kwcli.decoding.write_messages import MessageOutput
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
-    from decoders.schema.model import Plan
-    from kwcli.output.settings import Settings
+    from decoders.schema.api_declaration import Plan
+    from kwcli.output.output_settings import Settings
     from kwcli.run_environment import Environment
 
 __all__ = ["list_structures", "run_decode_as_structure"]

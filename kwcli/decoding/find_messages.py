@@ -16,13 +16,13 @@ from decoders.frames.explain_strange_bytes import explain_bytes
 from decoders.frames.read_and_judge_headers import HEAD, NO, REQUEST, YES, judge_request, read_request_head
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import Candidate, guess_request, guess_response
-from decoders.messages.single_message import SingleMessage, frame_body, header_size, is_readable_message
+from decoders.messages.single_message_json import SingleMessage, frame_body, header_size, is_readable_message
 from decoders.wire.format_and_escape_text import format_bytes
 from kwcli.decoding.read_inputs import InputBytes
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 _SIZE: Final = 4
 # The least that a frame holds: a correlation id.

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.messages.single_message import Told, make_conceal_of_message, message_json
+from decoders.messages.single_message_json import Told, make_conceal_of_message, message_json
 from decoders.wire.format_and_escape_text import format_bytes
 from kwcli.decoding.find_messages import NamedMessage, explain_doubtful_response
 from kwcli.output.write_json_values import VALUE_WRITERS, open_value_writer
 
 if TYPE_CHECKING:
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
     from kwcli.run_environment import Environment
 
 ARROWS: Final = {"request": "→", "response": "←"}

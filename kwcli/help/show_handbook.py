@@ -9,9 +9,9 @@ from typing import Final
 
 import click
 
-from decoders.wire.near_words import did_you_mean
-from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page, search_pages
-from kwcli.output.settings import choose_settings
+from decoders.wire.suggest_similar_words import did_you_mean
+from kwcli.help.handbook_pages import ALIASES, TOPICS, describe_topic, read_page, search_pages
+from kwcli.output.output_settings import choose_settings
 from kwcli.run_environment import Environment, Exit, Failure
 
 # Lines of prose that are longer than this are hard to read, however wide the terminal is.
@@ -60,7 +60,7 @@ def _find_topic_by_word(word: str) -> str:
 
 def show_man_page(env: Environment, program: click.Group, word: str | None) -> int:
     """Print the manual page of the program, or of a topic. Raises Failure (usage) where there is no such topic."""
-    from kwcli.help.man import format_man_page
+    from kwcli.help.manual_page import format_man_page
 
     env.stdout.write(format_man_page(program, None if word is None else _find_topic_by_word(word)).encode())
     return Exit.DONE

@@ -13,8 +13,8 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from kwcli.net.addresses import format_address
-from kwcli.net.listening import BACKLOG
+from kwcli.net.listening_sockets import BACKLOG
+from kwcli.net.parse_addresses import format_address
 from kwcli.net.session.open_asyncio_connections import AcceptingServer, prepare_nothing
 from kwcli.proxy.log.log_queue import CLIENT, SERVER, LogQueue, now_ns
 from kwcli.proxy.repeated_messages import RepeatFilter
@@ -22,7 +22,7 @@ from kwcli.run_environment import Environment, Exit
 
 if TYPE_CHECKING:
     from decoders.mocking.client_connections import MockBrokers, MockConnection
-    from kwcli.proxy.tls.inbound import Inbound
+    from kwcli.proxy.tls.listener_tls_contexts import Inbound
 
 __all__ = ["MockServer"]
 

@@ -12,26 +12,26 @@ from decoders.mocking.accept_any_login import UNPROVEN_MECHANISMS
 from decoders.mocking.cluster_from_recording import RecordedCluster, RedactedRecording
 from decoders.mocking.cluster_state import PASSWORD, MockNode
 from decoders.mocking.handler_table import make_brokers
-from decoders.mocking.refusal import Refusal
+from decoders.mocking.refusal_error import Refusal
 from decoders.named_tuple import NamedTuple
 from decoders.protocols.make_scram_proofs import HASHES
 from kwcli.capture_options import CaptureOptions
 from kwcli.mock.mock_server import MockServer
-from kwcli.net.addresses import format_address
-from kwcli.net.listening import choose_advertised_host, is_loopback, open_listener
+from kwcli.net.listening_sockets import choose_advertised_host, is_loopback, open_listener
+from kwcli.net.parse_addresses import format_address
 from kwcli.options import FilterOptions
-from kwcli.output.settings import Settings
-from kwcli.proxy.log.start_process import start
+from kwcli.output.output_settings import Settings
+from kwcli.proxy.log.start_log_process import start
 from kwcli.reading.run_reading import ReadingRun
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
 from kwcli.reading.sinks.row_sink import ReadingView
 from kwcli.run_environment import Environment, Exit, Failure
 
 if TYPE_CHECKING:
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
     from kwcli.proxy.log.log_options import LogOptions
-    from kwcli.proxy.tls.inbound import Inbound
-    from kwcli.proxy.tls.inbound_options import TlsOptions
+    from kwcli.proxy.tls.listener_tls_contexts import Inbound
+    from kwcli.proxy.tls.listener_tls_options import TlsOptions
 
 __all__ = ["MockPlan", "run_mock"]
 
@@ -97,7 +97,7 @@ def _report_from_log(env: Environment, text: str) -> None:
 def _make_inbound(env: Environment, plan: MockPlan, host: str) -> Inbound | None:
     if not plan.security.uses_tls:
         return None
-    from kwcli.proxy.tls.inbound import Inbound
+    from kwcli.proxy.tls.listener_tls_contexts import Inbound
 
     return Inbound(plan.security.build_inbound_settings("mock"), [host, plan.bind], env.variables)
 

@@ -12,11 +12,11 @@ from enum import Enum, auto
 from typing import Final
 
 from decoders.errors import DecodeError
-from decoders.frames.live_framing import add_size_field
+from decoders.frames.frame_places_in_live_streams import add_size_field
 from decoders.messages.whole_messages import decode_response, encode_request
-from decoders.protocol_facts.keys import API_VERSIONS, SASL_HANDSHAKE
+from decoders.protocol_facts.api_keys import API_VERSIONS, SASL_HANDSHAKE
+from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_config import KeyStoreFile, TlsSettings
-from kwcli.net.deadline import Deadline
 from kwcli.run_environment import Exit, Failure
 
 # For a peer that closes without having sent anything.

@@ -20,12 +20,12 @@ from decoders.errors import without_frames
 from decoders.limits import HTTP_ANSWER_MAX, HTTP_ANSWER_S, HTTP_HEAD_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import format_size
-from kwcli.net.connector import Place, resolve_address
+from kwcli.net.open_connections import Place, resolve_address
 
 if TYPE_CHECKING:
     import ssl
 
-    from kwcli.net.deadline import Deadline
+    from kwcli.net.command_deadline import Deadline
 
 __all__ = ["HttpAnswer", "HttpProblem", "HttpProxy", "HttpServer", "NoAnswer", "ask_http"]
 

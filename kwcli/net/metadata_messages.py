@@ -17,9 +17,7 @@ from decoders.errors import DecodeError
 from decoders.limits import MIB
 from decoders.messages.whole_messages import decode_response
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.convert_field_names import drop_unknown_fields
-from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
-from decoders.protocol_facts.keys import (
+from decoders.protocol_facts.api_keys import (
     DESCRIBE_CLUSTER,
     DESCRIBE_QUORUM,
     FIND_COORDINATOR,
@@ -27,16 +25,18 @@ from decoders.protocol_facts.keys import (
     LIST_OFFSETS,
     METADATA,
 )
-from decoders.schema.codec import TRAILING
-from decoders.schema.model import NONE, Versions
+from decoders.protocol_facts.convert_field_names import drop_unknown_fields
+from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
+from decoders.schema.api_declaration import NONE, Versions
+from decoders.schema.decode_and_encode import TRAILING
 from decoders.wire.format_and_escape_text import format_bytes
-from kwcli.net.addresses import find_address_problem, format_address
+from kwcli.net.command_deadline import run_in_time
 from kwcli.net.config.client_config import Address
-from kwcli.net.deadline import run_in_time
+from kwcli.net.parse_addresses import find_address_problem, format_address
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
-    from kwcli.net.session.blocking import BrokerConnection, Reply
+    from kwcli.net.session.blocking_connection import BrokerConnection, Reply
 
 # From these versions on: Metadata can ask for topics without creating them, and by id; DescribeCluster can list
 # controllers.

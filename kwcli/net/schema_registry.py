@@ -19,9 +19,9 @@ from decoders.errors import without_frames
 from decoders.limits import HTTP_ANSWER_S, HTTP_CAPTURED_MAX
 from decoders.messages.registries.learn_apicurio_schemas import find_schema_type, read_artifact_references
 from decoders.messages.registries.learn_registry_schemas import parse_registry_row
-from decoders.values.model import IdKind, OriginKind, RegisteredSchema, SchemaOrigin
+from decoders.values.schemas_and_decoded_values import IdKind, OriginKind, RegisteredSchema, SchemaOrigin
+from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_properties import redact_url
-from kwcli.net.deadline import Deadline
 from kwcli.net.http_client import HttpAnswer, HttpProblem, HttpServer, ask_http
 from kwcli.private_files import make_private_folder, write_private_file
 from kwcli.run_environment import Exit, Failure
@@ -30,7 +30,7 @@ from kwcli.user_folders import own_folder_name
 if TYPE_CHECKING:
     import ssl
 
-    from decoders.values.model import DecodedValue
+    from decoders.values.schemas_and_decoded_values import DecodedValue
     from kwcli.net.config.client_config import RegistrySettings
     from kwcli.run_environment import Environment
 

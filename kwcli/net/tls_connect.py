@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any, Final
 
+from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_config import TlsSettings
-from kwcli.net.deadline import Deadline
 from kwcli.net.explain_connection_end import Cause, ConnectionStop
 from kwcli.net.tls.key_stores import Identity, lock_key, read_identity, read_trusted_certificates
 from kwcli.private_files import open_private_file

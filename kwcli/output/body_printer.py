@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from decoders.apis import NAMES, api, api_name
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import CONFLUENT_KEYS, describe_unknown_key
-from decoders.schema.model import resolve
+from decoders.protocol_facts.api_keys import CONFLUENT_KEYS, describe_unknown_key
+from decoders.schema.api_declaration import resolve
 from decoders.wire.deferred_json import Deferred, DeferredList, DeferredText, make_json_pieces
 from decoders.wire.format_and_escape_text import escape_text, format_bytes
 from kwcli.output.renderers import OncePiece
@@ -18,7 +18,7 @@ from kwcli.output.short_texts import ALL_METRICS, Palette, cell_width, cut, form
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Plan, PlanField, Side
+    from decoders.schema.api_declaration import Plan, PlanField, Side
 
 # Characters that are joined before they are written.
 AT_ONCE: Final = 1 << 18

@@ -11,14 +11,14 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.schema.json_form import cell_text
+from decoders.schema.body_json_form import cell_text
 from kwcli.output.read_row_cells import RowReader, find_column_words
 from kwcli.output.renderers import CountingRenderer
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
+    from kwcli.output.output_settings import Settings
     from kwcli.output.renderers import Write
-    from kwcli.output.settings import Settings
 
 # The content of a cell. None: the row has no value.
 Cell = str | int | float | None

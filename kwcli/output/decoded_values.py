@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.messages.build_body_json import Options
     from decoders.messages.decode_record_values import RecordValueReader
-    from decoders.values.model import DecodedValue
-    from kwcli.output.settings import Settings
+    from decoders.values.schemas_and_decoded_values import DecodedValue
+    from kwcli.output.output_settings import Settings
 
 __all__ = [
     "format_decoded_field",

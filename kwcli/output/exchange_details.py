@@ -25,8 +25,8 @@ from kwcli.output.short_texts import Palette, cell_width, cut, named_ends, palet
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.messages.build_body_json import Options
-    from decoders.schema.model import Side
-    from kwcli.output.settings import Settings
+    from decoders.schema.api_declaration import Side
+    from kwcli.output.output_settings import Settings
 
 _AT_ONCE: Final = frozenset([str, dict, type(None)])
 ARROWS: Final[dict[Side, str]] = {"request": "→", "response": "←"}

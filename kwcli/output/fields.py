@@ -15,8 +15,8 @@ from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
+    from kwcli.output.output_settings import Settings
     from kwcli.output.renderers import Write
-    from kwcli.output.settings import Settings
 
 _ESCAPES: Final = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
 _SIGNS: Final = {"/t": "\t", "/s": " ", "\\t": "\t", "tab": "\t", "space": " ", "comma": ","}

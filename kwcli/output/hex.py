@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from decoders.apis import NAMES, api
-from decoders.frames.live_framing import add_size_field
+from decoders.frames.frame_places_in_live_streams import add_size_field
 from decoders.messages.build_body_json import conceal_echoes_in_parts, make_conceal_of_exchange
-from decoders.messages.byte_layout import FrameParts, split_frame
+from decoders.messages.split_frame_into_parts import FrameParts, split_frame
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.schema.json_form import json_bytes
+from decoders.schema.body_json_form import json_bytes
 from decoders.schema.plan_walker import BytePart
 from decoders.wire.format_and_escape_text import escape_text, format_bytes, format_rfc3339
-from decoders.wire.primitives import format_uuid
+from decoders.wire.primitive_types import format_uuid
 from kwcli.output.body_printer import encode_lines
 from kwcli.output.short_texts import PLAIN, Palette, cell_width, cut, format_number_with_word, palette
 from kwcli.output.text import LineRenderer
@@ -26,10 +26,10 @@ from kwcli.output.text import LineRenderer
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange, Settled
     from decoders.messages.decode_record_values import RecordValueReader
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
     from decoders.wire.redact_text import Conceal
+    from kwcli.output.output_settings import Settings
     from kwcli.output.renderers import Write
-    from kwcli.output.settings import Settings
 
 # Elements of an array of structs that are shown; the rest is only counted.
 ELEMENTS: Final = 4

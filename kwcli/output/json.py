@@ -12,8 +12,8 @@ from kwcli.output.write_json_values import JsonWriter
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
+    from kwcli.output.output_settings import Settings
     from kwcli.output.renderers import Write
-    from kwcli.output.settings import Settings
 
 # orjson refuses integers beyond 64 bits by itself; the record has none.
 OPTIONS: Final = orjson.OPT_APPEND_NEWLINE

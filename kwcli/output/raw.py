@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.body_reader import SIDES
 from decoders.messages.build_body_json import conceal_echoes_in_parts, make_conceal_of_exchange
-from decoders.messages.byte_layout import split_frame
+from decoders.messages.split_frame_into_parts import split_frame
 from kwcli.output.renderers import CountingRenderer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from decoders.exchanges.exchange import Exchange, Settled
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
+    from kwcli.output.output_settings import Settings
     from kwcli.output.renderers import Write
-    from kwcli.output.settings import Settings
 
 __all__ = ["Raw"]
 

@@ -11,16 +11,16 @@ from decoders.exchanges.exchange_attribute_table import SCALARS
 from decoders.filters.exchange_paths import RecordPath, first_words_of_paths, record_path
 from decoders.messages.exchange_json import SCHEMA, to_json_dict
 from decoders.named_tuple import NamedTuple
-from decoders.schema.json_form import CELL_FORM, cell_text, json_text
-from decoders.wire.near_words import did_you_mean
+from decoders.schema.body_json_form import CELL_FORM, cell_text, json_text
+from decoders.wire.suggest_similar_words import did_you_mean
 from kwcli.output import COLUMN_FORMATS
-from kwcli.output.columns import COLUMNS, CSV_MORE, FOREIGN, OWN, TABLE, WORDS, ColumnWord
+from kwcli.output.column_table import COLUMNS, CSV_MORE, FOREIGN, OWN, TABLE, WORDS, ColumnWord
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
-    from decoders.schema.model import Side
-    from kwcli.output.settings import Settings
+    from decoders.schema.api_declaration import Side
+    from kwcli.output.output_settings import Settings
 
     Values = Callable[[Settled, dict[str, Any]], Sequence[Any]]
 
@@ -105,7 +105,7 @@ class RowReader:
         self._whole = any(column.path is not None and column.path.whole for column in self.columns)
         self._learns = any(column.own == "node" for column in self.columns)
         if any(column.own for column in self.columns):
-            from decoders.exchanges.learned_names import NodeIds
+            from decoders.exchanges.topic_and_node_names import NodeIds
 
             self._nodes = NodeIds()
         # For each column: the attribute of the row, or the function that reads its values.
@@ -137,7 +137,7 @@ class RowReader:
     def learn_node_addresses(self, rows: Iterable[Settled]) -> None:
         """Take the addresses of nodes from the answers that list them."""
         if self._learns:
-            from decoders.exchanges.learned_names import NODE_LISTS
+            from decoders.exchanges.topic_and_node_names import NODE_LISTS
 
             for row in rows:
                 if row.kind == "exchange" and row.api_key in NODE_LISTS:

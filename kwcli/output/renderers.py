@@ -12,9 +12,9 @@ from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
+    from kwcli.output.output_settings import Settings
     from kwcli.output.read_row_cells import RowColumn
-    from kwcli.output.settings import Settings
 
 __all__ = [
     "Needs",
@@ -146,7 +146,7 @@ def renderer_needs(settings: Settings) -> Needs:
 
 
 def shows_history(settings: Settings) -> bool:
-    """Whether the format shows what earlier exchanges say about later ones (exchanges/history.py)."""
+    """Whether the format shows what earlier exchanges say about later ones (facts_from_earlier_exchanges.py)."""
     if has_columns(settings):
         return any(column.path is not None and column.path.history for column in _make_row_columns(settings))
     return settings.format in RECORD_FORMATS

@@ -14,7 +14,7 @@ from decoders.wire.format_and_escape_text import format_size
 from kwcli.output.short_texts import palette
 
 if TYPE_CHECKING:
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
     from kwcli.reading.run_coverage import PartialRun, RunCoverage
     from kwcli.run_environment import Environment
 

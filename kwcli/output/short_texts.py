@@ -160,7 +160,7 @@ def shorten_api_name(name: str, room: int) -> str:
 
 def format_number_with_word(number: int, means: str) -> str:
     """A number and its word in the set that its field means: `0 read_uncommitted`; a set of bits by its words alone."""
-    from decoders.protocol_facts.enums import BITS, word_for_number
+    from decoders.protocol_facts.enum_words import BITS, word_for_number
 
     word = word_for_number(means, number)
     return f"{number} {word}" if word and means not in BITS else word or str(number)

@@ -14,9 +14,9 @@ from kwcli.output.short_texts import NS, cell_width, cut, cut_start_to_width, fi
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
+    from kwcli.output.output_settings import Settings
     from kwcli.output.read_row_cells import RowColumn
     from kwcli.output.renderers import Write
-    from kwcli.output.settings import Settings
     from kwcli.output.short_texts import Palette
 
 # Tables of Markdown
@@ -118,7 +118,7 @@ def draw_table(
     importing rich takes 60 ms, and styling a row with it takes a hundred times as long. Three tables are drawn by other
     code. Two write rows as they come: the table of exchanges (below) takes its widths from the first rows, and a table
     of a body (body_printer.py) may have its rows in a deferred list. That of brokers and versions
-    (calling/version_table.py) has a sign before each row, and cuts its titles instead of its cells.
+    (calling/offered_version_table.py) has a sign before each row, and cuts its titles instead of its cells.
     """
     gap = GAP if not dense or width is None or width >= NARROW else 1
     kept = [column for column in columns if dense or any(column.cells)]

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from decoders.exchanges.learned_names import NODE_LISTS, NodeIds
+from decoders.exchanges.topic_and_node_names import NODE_LISTS, NodeIds
 from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
-from kwcli.output.columns import COLUMNS, TEXT
+from kwcli.output.column_table import COLUMNS, TEXT
 from kwcli.output.facts.compile_line_facts import FactLimits
 from kwcli.output.facts.line_fact_functions import (
     NO_VIEW,
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
     from decoders.messages.build_body_json import Options
     from kwcli.output.facts.compile_line_facts import Facts
+    from kwcli.output.output_settings import Settings
     from kwcli.output.renderers import Write
-    from kwcli.output.settings import Settings
 
 
 class LineLayout(NamedTuple):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from decoders.protocol_facts.paths import FieldPathStep, parse_field_path, values_at_path
+from decoders.protocol_facts.field_paths import FieldPathStep, parse_field_path, values_at_path
 from decoders.wire.deferred_json import make_json_pieces
-from decoders.wire.near_words import did_you_mean
+from decoders.wire.suggest_similar_words import did_you_mean
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
+    from kwcli.output.output_settings import Settings
     from kwcli.output.renderers import Write
-    from kwcli.output.settings import Settings
 
 
 class ValueWriter(Protocol):

@@ -19,8 +19,8 @@ from kwcli.output.renderers import CountingRenderer
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
+    from kwcli.output.output_settings import Settings
     from kwcli.output.renderers import Write
-    from kwcli.output.settings import Settings
 
 _WIDTH: Final = 120
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

@@ -8,7 +8,7 @@ from decoders.named_tuple import NamedTuple
 from kwcli import VERSION
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.read.find_captures import find_captures
-from kwcli.pipeline.store.manifest import explain_missing_captures, find_captures_left_out
+from kwcli.pipeline.store.tables_manifest import explain_missing_captures, find_captures_left_out
 from kwcli.pipeline.tables.table_columns import TABLES_VERSION
 from kwcli.run_environment import Failure
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kwcli.pipeline.read.find_captures import FoundCaptures, SourceFile
-    from kwcli.pipeline.read.splits import Problem
+    from kwcli.pipeline.read.split_and_file_range import Problem
     from kwcli.pipeline.run_options import RunOptions
-    from kwcli.pipeline.store.manifest import Manifest
+    from kwcli.pipeline.store.tables_manifest import Manifest
 
 __all__ = ["CoveredCaptures", "add_covered_captures", "find_captures_asked_for"]
 

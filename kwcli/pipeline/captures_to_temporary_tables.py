@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Exchange, Settled
     from kwcli.capture_options import CaptureOptions
     from kwcli.options import FilterOptions
+    from kwcli.output.output_settings import Settings
     from kwcli.output.renderers import Write
-    from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment, Exit
 
 __all__ = ["CaptureTables", "read_captures_into_tables"]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import format_size
-from kwcli.extras import pip_command_for_extra
 from kwcli.output.short_texts import count_of
+from kwcli.pip_extras import pip_command_for_extra
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:

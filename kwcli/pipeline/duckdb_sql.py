@@ -31,7 +31,7 @@ import pyarrow as pa
 
 from decoders.limits import SQL_MEMORY_MAX, SQL_SPILL_MAX
 from decoders.wire.format_and_escape_text import escape_text
-from decoders.wire.near_words import did_you_mean
+from decoders.wire.suggest_similar_words import did_you_mean
 from kwcli.pipeline.background_call import BackgroundCall
 from kwcli.pipeline.query_tables_and_output import (
     QueryResult,
@@ -50,7 +50,7 @@ from kwcli.private_files import ScratchFolder
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
     from kwcli.reading.run_coverage import PartialRun
     from kwcli.run_environment import Environment
 

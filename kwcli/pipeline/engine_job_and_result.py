@@ -11,8 +11,8 @@ from decoders.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from collections import Counter
 
-    from decoders.values.model import RegisteredSchema
-    from kwcli.pipeline.read.splits import Problem
+    from decoders.values.schemas_and_decoded_values import RegisteredSchema
+    from kwcli.pipeline.read.split_and_file_range import Problem
     from kwcli.pipeline.run_options import RunOptions
     from kwcli.pipeline.tables.run_counts import RunCounts
     from kwcli.pipeline.tables.write_parquet import WrittenFile

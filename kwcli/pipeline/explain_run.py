@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.choose_engine import EngineChoice
     from kwcli.pipeline.plan_splits import SplitPlan
     from kwcli.pipeline.read.find_captures import SourceFile
-    from kwcli.pipeline.read.splits import FileRange
+    from kwcli.pipeline.read.split_and_file_range import FileRange
     from kwcli.pipeline.run_options import RunOptions
 
 __all__ = ["format_run_explanation", "format_source_lines"]

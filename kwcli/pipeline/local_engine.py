@@ -16,7 +16,7 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from decoders.exchanges.engine import Engine
+from decoders.exchanges.segments_to_exchanges import Engine
 from kwcli.pipeline.engine_job_and_result import EngineResult
 from kwcli.pipeline.read.decode_request_logs import RequestLogDecoder
 from kwcli.pipeline.read.filter_and_batch_rows import RowBatcher, RowFilter
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from kwcli.pipeline.engine_job_and_result import JobSpec, Progress
     from kwcli.pipeline.plan_splits import PendingPlan
     from kwcli.pipeline.read.read_split_segments import GrowingState
-    from kwcli.pipeline.read.splits import Problem, Split
-    from kwcli.pipeline.store.staging import Staging
+    from kwcli.pipeline.read.split_and_file_range import Problem, Split
+    from kwcli.pipeline.store.staging_folder import Staging
     from kwcli.pipeline.tables.topic_partition_rows import TableNeeds
     from kwcli.pipeline.tables.write_parquet import TableWriter, WrittenFile
     from kwcli.reading.sinks.row_output import RowOutput

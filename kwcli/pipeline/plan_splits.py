@@ -29,13 +29,13 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Final
 
+from decoders.capture.decompress_gzip_zstd_lz4 import COMPRESSED
 from decoders.capture.find_cut_points import CutPoint, CutPointFinder
-from decoders.capture.inflate import COMPRESSED
 from decoders.capture.merge_captures import packet_number_before_file
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.background_call import BackgroundCall
 from kwcli.pipeline.read.find_captures import make_capture_source, open_range_file
-from kwcli.pipeline.read.splits import FileRange, Problem, Split, make_problem_of_error
+from kwcli.pipeline.read.split_and_file_range import FileRange, Problem, Split, make_problem_of_error
 from kwcli.reading.decompress_inputs import InputProblem
 
 if TYPE_CHECKING:

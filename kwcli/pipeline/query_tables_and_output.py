@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import escape_text
-from decoders.wire.near_words import did_you_mean
+from decoders.wire.suggest_similar_words import did_you_mean
 from kwcli.output.csv import format_csv_lines, join_values
 from kwcli.output.report_partial_input import (
     format_partial_as_cell,
@@ -28,7 +28,7 @@ from kwcli.pipeline.tables.table_columns import ALL_TABLES, COLUMNS_OF_QUERIES, 
 from kwcli.run_environment import Exit
 
 if TYPE_CHECKING:
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
     from kwcli.reading.run_coverage import PartialRun
     from kwcli.run_environment import Environment
 

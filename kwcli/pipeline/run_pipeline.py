@@ -20,22 +20,22 @@ from kwcli.pipeline.plan_splits import plan_splits_of_captures, start_planning, 
 from kwcli.pipeline.read.decode_request_logs import decode_request_logs_into_tables
 from kwcli.pipeline.read.read_tls_keys import find_captures_with_secrets
 from kwcli.pipeline.show_run_progress import ProgressBar, format_run_closing_line, format_tables_line
-from kwcli.pipeline.store.manifest import normalize_by_json
 from kwcli.pipeline.store.output_folder import OutputFolder, require_local_folder
 from kwcli.pipeline.store.table_store import TableStore, open_store, refuse_foreign_folder
+from kwcli.pipeline.store.tables_manifest import normalize_by_json
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.reading.capture_sources import escape_non_utf8
-from kwcli.reading.key_logs import check_key_logs
 from kwcli.reading.sinks.closing_lines import CaptureCounts, describe_passed_over, fault_lines, has_cut_packets
+from kwcli.reading.tls_key_log_files import check_key_logs
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from kwcli.pipeline.engine_job_and_result import Progress
     from kwcli.pipeline.plan_splits import PendingPlan, SplitPlan
     from kwcli.pipeline.read.find_captures import FoundCaptures, SourceFile
-    from kwcli.pipeline.read.splits import Problem
+    from kwcli.pipeline.read.split_and_file_range import Problem
     from kwcli.pipeline.run_options import RunOptions
-    from kwcli.pipeline.store.staging import Staging
+    from kwcli.pipeline.store.staging_folder import Staging
     from kwcli.run_environment import Environment
 
 __all__ = ["run_pipeline"]
@@ -254,8 +254,8 @@ def _start_engine(env: Environment, engine_choice: EngineChoice, jobs: int) -> I
 
         yield partial(local_engine.decode_splits_into_tables, jobs=jobs, output=RowOutput(env, prompt=False))
         return
-    from kwcli.pipeline.spark import engine
-    from kwcli.pipeline.spark.sessions import LEAN, open_own_session
+    from kwcli.pipeline.spark import spark_engine
+    from kwcli.pipeline.spark.spark_sessions import LEAN, open_own_session
 
     with open_own_session(engine_choice.master, env, LEAN) as spark:
-        yield partial(engine.run_job, spark)
+        yield partial(spark_engine.run_job, spark)

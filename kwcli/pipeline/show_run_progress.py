@@ -18,7 +18,7 @@ from kwcli.reading.sinks.closing_lines import (
 from kwcli.terminal.progress import TransientLine, draw_bar
 
 if TYPE_CHECKING:
-    from kwcli.pipeline.store.compaction import Compacted
+    from kwcli.pipeline.store.compact_tables import Compacted
     from kwcli.pipeline.tables.run_counts import RunCounts
     from kwcli.pipeline.tables.write_parquet import WrittenFile
     from kwcli.run_environment import Environment

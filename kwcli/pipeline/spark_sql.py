@@ -27,7 +27,7 @@ from kwcli.run_environment import Exit, Failure
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
     from kwcli.pipeline.report.read_tables import Tables
     from kwcli.run_environment import Environment
 
@@ -67,7 +67,7 @@ def run_spark_query(
     """What `kw pipeline sql FOLDER QUERY` does; the exit code. Failure says in one line what is wrong."""
     from kwcli.pipeline.report.read_tables import Tables
     from kwcli.pipeline.spark.explain_failures import make_failure_of_exception
-    from kwcli.pipeline.spark.sessions import open_own_session
+    from kwcli.pipeline.spark.spark_sessions import open_own_session
 
     tables = Tables(folder)
     if not query.strip():

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from kwcli.extras import pip_command_for_extra
-from kwcli.option_clashes import Clash, refuse_clashes, refuse_given_options
+from kwcli.clashing_options import Clash, refuse_clashes, refuse_given_options
+from kwcli.pip_extras import pip_command_for_extra
 from kwcli.pipeline.query_tables_and_output import (
     ListedTables,
     find_tables_in_query,
@@ -31,7 +31,7 @@ from kwcli.schema_options import SchemaOptions
 if TYPE_CHECKING:
     from kwcli.capture_options import CaptureOptions
     from kwcli.options import FilterOptions
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
     from kwcli.pipeline.report.read_tables import Tables
     from kwcli.run_environment import Environment
 
@@ -82,7 +82,7 @@ def run_sql(
     query = read_query(env, word)
     records = _asks_about_records(query)
     if records or schemas != SchemaOptions():
-        from kwcli.net.options import decode_values_of_answer
+        from kwcli.net.connection_options import decode_values_of_answer
 
         settings = decode_values_of_answer(env, settings, schemas, wanted=records)
     if folders:

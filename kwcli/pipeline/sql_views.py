@@ -18,7 +18,7 @@ from decoders.analysis.percentiles import BINS_PER_E, VALUE_MAX, bin_edges, valu
 from decoders.apis import KEYS
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.errors_by_api import expected_error_codes
-from decoders.protocol_facts.releases import HISTORY, RELEASES, api_versions_of_release
+from decoders.protocol_facts.kafka_releases import HISTORY, RELEASES, api_versions_of_release
 
 # The exchanges of captures; request logs have the same exchanges once more.
 _WIRE: Final = "(select * from exchanges where source = 'wire')"

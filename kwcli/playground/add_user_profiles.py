@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kwcli.net.config.profiles import Profiles
+from kwcli.net.config.connection_profiles import Profiles
 from kwcli.playground.client_configs import ListenerConfig
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kwcli.playground.properties import LISTENERS, PASSWORDS, Listener
+from kwcli.playground.broker_properties import LISTENERS, PASSWORDS, Listener
 
 MECHANISMS: Final = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN", "OAUTHBEARER")
 USER: Final = "alice"

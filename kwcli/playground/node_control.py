@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from kwcli.playground.cluster import Cluster
+from kwcli.playground.playground_cluster import Cluster
 from kwcli.playground.temp_dirs import find_playgrounds_folder
 from kwcli.run_environment import Exit, Failure
 

@@ -22,9 +22,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.named_tuple import NamedTuple
-from kwcli.net.addresses import format_address
 from kwcli.net.config.client_config import Address
-from kwcli.net.listening import BACKLOG
+from kwcli.net.listening_sockets import BACKLOG
+from kwcli.net.parse_addresses import format_address
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:

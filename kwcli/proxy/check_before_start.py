@@ -18,23 +18,23 @@ from decoders.apis import NAMES, api
 from decoders.errors import without_frames
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import escape_text
-from kwcli.net.addresses import format_address
-from kwcli.net.cluster import ClusterClient
+from kwcli.net.cluster_client import ClusterClient
+from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_config import Address, ClientConfig
-from kwcli.net.deadline import Deadline
-from kwcli.net.listening import open_listener
-from kwcli.net.session.negotiation import find_impossible_versions
+from kwcli.net.listening_sockets import open_listener
+from kwcli.net.parse_addresses import format_address
+from kwcli.net.session.version_negotiation import find_impossible_versions
 from kwcli.output.short_texts import count_of, cut
-from kwcli.proxy.listeners import ProxyPorts, ports_file
+from kwcli.proxy.node_listeners import ProxyPorts, ports_file
 from kwcli.proxy.relay.rewrite_addresses import ROWS, highest_version
 from kwcli.run_environment import Environment, Exit, Failure
 from kwcli.telemetry.http_server import listen_for_metrics
 
 if TYPE_CHECKING:
-    from decoders.schema.model import Versions
+    from decoders.schema.api_declaration import Versions
     from kwcli.net.metadata_messages import ClusterNode
-    from kwcli.net.session.blocking import BrokerConnection
-    from kwcli.proxy.tls.inbound import Inbound
+    from kwcli.net.session.blocking_connection import BrokerConnection
+    from kwcli.proxy.tls.listener_tls_contexts import Inbound
 
 
 # A cluster id has 22 characters.

@@ -6,15 +6,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kwcli.net.config.client_config import ClientConfig
-from kwcli.net.listening import choose_advertised_host
+from kwcli.net.listening_sockets import choose_advertised_host
 from kwcli.proxy.deciding.served_versions import VersionDecider
 from kwcli.proxy.log.log_options import LogOptions
 from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.proxy.log.log_queue import Overflow
-from kwcli.proxy.log.start_process import start as launch
-from kwcli.proxy.server import Proxy, serve_proxy
-from kwcli.proxy.settings import DiscoveredNodes, Listening, ProxySettings, discover_nodes
-from kwcli.proxy.tls.inbound_options import TlsOptions, check_exposure
+from kwcli.proxy.log.start_log_process import start as launch
+from kwcli.proxy.proxy_server import Proxy, serve_proxy
+from kwcli.proxy.proxy_settings import DiscoveredNodes, Listening, ProxySettings, discover_nodes
+from kwcli.proxy.tls.listener_tls_options import TlsOptions, check_exposure
 from kwcli.run_environment import Environment, Exit, Failure
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kwcli.proxy.deciding.faults.fault_options import FaultOptions
     from kwcli.proxy.deciding.faults.rule_files import RuleFiles
     from kwcli.proxy.deciding.script_and_control import ScriptAndControlOptions
-    from kwcli.proxy.tls.inbound import Inbound
+    from kwcli.proxy.tls.listener_tls_contexts import Inbound
 
 
 def run_proxy(
@@ -104,7 +104,7 @@ def combine_deciders(version_decider: VersionDecider | None, rules: RuleFiles | 
 
 
 def _make_inbound_tls(env: Environment, security: TlsOptions, places: list[str]) -> Inbound:
-    from kwcli.proxy.tls.inbound import Inbound
+    from kwcli.proxy.tls.listener_tls_contexts import Inbound
 
     return Inbound(security.build_inbound_settings("proxy"), places, env.variables)
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from decoders.named_tuple import NamedTuple
+from kwcli.names_in_any_spelling import find_api, find_release, find_version
 from kwcli.options import Command, add_options, pass_options_as_value
 from kwcli.run_environment import Exit, Failure
-from kwcli.spelling import find_api, find_release, find_version
 
 if TYPE_CHECKING:
     from decoders.protocols.make_proxy_head import ProxyVersion
     from kwcli.net.config.client_config import Address
     from kwcli.proxy.deciding.served_versions import ServedVersions
+    from kwcli.proxy.proxy_settings import Listening
     from kwcli.proxy.receive_proxy_heads import Network
-    from kwcli.proxy.settings import Listening
 
 __all__ = ["ListeningOptions", "ServedOptions", "served_options"]
 
@@ -33,7 +33,7 @@ class ServedOptions(NamedTuple):
         """The versions that these options serve; None where none of them was given. Raises Failure (usage)."""
         if self == ServedOptions():
             return None
-        from decoders.schema.model import NONE, Versions
+        from decoders.schema.api_declaration import NONE, Versions
 
         limits: dict[int, Versions] = {}
         for word in _split_words(self.most):
@@ -64,8 +64,8 @@ class ListeningOptions(NamedTuple):
 
     def make_listening(self) -> Listening:
         """The settings that these options mean. Raises Failure (usage)."""
+        from kwcli.proxy.proxy_settings import Listening
         from kwcli.proxy.receive_proxy_heads import HeadReceiver
-        from kwcli.proxy.settings import Listening
 
         return Listening(
             self.port_base,

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Protocol
 
-from decoders.capture.inflate import COMPRESSED, PIECE_SIZE, quote_first_bytes
+from decoders.capture.decompress_gzip_zstd_lz4 import COMPRESSED, PIECE_SIZE, quote_first_bytes
 from decoders.limits import COMPRESSED_NESTING_MAX
 from kwcli.reading.decompress_inputs import InputProblem, inflate_input
 from kwcli.reading.list_input_files import (
@@ -160,7 +160,7 @@ def _nearest_file_hint(name: str, error: OSError | ValueError) -> str:
         return f" (did you mean -i {name}?)"
     if hint := hint_for_filter_word(name):
         return hint
-    from decoders.wire.near_words import nearest_words
+    from decoders.wire.suggest_similar_words import nearest_words
 
     folder, last = os.path.split(name)
     try:
@@ -235,7 +235,7 @@ def has_requests_alone(head: bytes) -> bool:
 def open_line_reader(head: bytes) -> LineReader:
     """A reader for the lines of an input with these first bytes: a request log, or records as JSON."""
     if begins_as_request_log(head):
-        from decoders.messages.request_log import RequestLogLines
+        from decoders.messages.parse_request_log import RequestLogLines
 
         return RequestLogLines(handled=has_requests_alone(head))
     from decoders.messages.read_ndjson import RecordLines

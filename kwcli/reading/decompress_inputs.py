@@ -1,10 +1,10 @@
-"""Compressed inputs of kw, by decoders/capture/inflate.py: what cannot be read of them is told with their names."""
+"""Compressed inputs of kw, decompressed in pieces: what cannot be read of them is told with their names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from decoders.capture.inflate import inflate_pieces
+from decoders.capture.decompress_gzip_zstd_lz4 import inflate_pieces
 from decoders.errors import DecodeError
 from kwcli.run_environment import Failure
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from decoders.exchanges.body_reader import Needs
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.tls.key_log import KeyLog
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.follow_captures import CaptureFollower

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from decoders.exchanges.engine import Engine
-from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, Topics
-from decoders.protocol_facts.keys import METADATA
+from decoders.exchanges.segments_to_exchanges import Engine
+from decoders.exchanges.topic_and_node_names import TOPIC_ID_SOURCES, Topics
+from decoders.protocol_facts.api_keys import METADATA
 from kwcli.output.renderers import WantedPaths
 from kwcli.output.short_texts import count_of
 from kwcli.reading.read_captures_by_time import Captures
@@ -15,7 +15,7 @@ from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
     from decoders.tls.key_log import KeyLog
     from kwcli.run_environment import Environment
 
@@ -77,10 +77,10 @@ def _add_names_of_records(rows: list[Settled], topics: Topics) -> None:
 def _ask_broker(address: str, env: Environment) -> Topics:
     """Ask a broker for all topics. Its security is that of the active profile."""
     from kwcli.net import metadata_messages
-    from kwcli.net.cluster import ClusterClient
+    from kwcli.net.cluster_client import ClusterClient
+    from kwcli.net.command_deadline import Deadline
     from kwcli.net.config.client_config import ConnectionOptions
-    from kwcli.net.deadline import Deadline
-    from kwcli.net.options import read_config
+    from kwcli.net.connection_options import read_config
 
     config = read_config(env, ConnectionOptions(servers=address))
     with ClusterClient(config, Deadline(config.timeout_s, env.monotonic)) as cluster:

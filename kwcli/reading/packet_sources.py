@@ -7,7 +7,7 @@
 | `LiveCapture` | the packets of an interface | never by itself |
 | `LivePlaces` | several pipes, commands, interfaces, as they come | when all of them have ended |
 
-A source is pulled by one loop (run_reading.py), which also says why the reading ends (run_ends.py). A source knows
+A source is pulled by one loop (run_reading.py), which also says why the reading ends (run_phases.py). A source knows
 nothing of exchanges, but those that records of kw hold.
 """
 
@@ -23,7 +23,7 @@ from decoders.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from decoders.errors import DecodeError
     from decoders.exchanges.exchange import Ended, Settled
-    from decoders.tcp.chunks import Segment
+    from decoders.tcp.stream_chunks import Segment
 
 __all__ = ["PacketClock", "PacketSource", "SegmentBatch"]
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.inflate import PIECE_SIZE
+from decoders.capture.decompress_gzip_zstd_lz4 import PIECE_SIZE
 from decoders.capture.merge_captures import merge_segments, packet_number_before_file
 from decoders.capture.read_capture import CaptureReader
 from decoders.limits import MERGED_MAX
@@ -33,11 +33,11 @@ from kwcli.reading.packet_sources import PacketSource, SegmentBatch
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
-    from decoders.capture.noted_packets_to_segments import CutReceiver
+    from decoders.capture.segments_of_cut_out_packets import CutReceiver
     from decoders.errors import DecodeError
     from decoders.exchanges.exchange import Ended, Settled
     from decoders.messages.read_ndjson import LineReader
-    from decoders.tcp.chunks import Segment
+    from decoders.tcp.stream_chunks import Segment
     from kwcli.run_environment import Environment, StoredRows
 
 # Where a first segment is looked for: in the first bytes, then in the whole first piece.

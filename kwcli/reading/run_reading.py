@@ -1,7 +1,7 @@
 """Inputs, settings and filters in; rows, or an answer on them, on standard output and a closing line out.
 
 One loop for files, pipes, growing files and live captures: source → segments → engine → exchanges → sink. How it ends
-is the subject of run_ends.py.
+is the subject of run_phases.py.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from decoders.exchanges.engine import Engine
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.tls.key_log import KeyLog
 from kwcli.output.renderers import WantedPaths
 from kwcli.output.short_texts import count_of, find_zone
 from kwcli.reading.capture_sources import add_byte_offset, escape_non_utf8
 from kwcli.reading.decompress_inputs import InputProblem
-from kwcli.reading.key_logs import KeyLogFiles, add_secrets_of_captures
 from kwcli.reading.list_input_files import (
     FoundPath,
     choose_key_logs,
@@ -28,7 +27,7 @@ from kwcli.reading.list_input_files import (
 )
 from kwcli.reading.read_captures_by_time import Captures
 from kwcli.reading.run_coverage import RunCoverage
-from kwcli.reading.run_ends import Event, RunEnds, RunPhase
+from kwcli.reading.run_phases import Event, RunEnds, RunPhase
 from kwcli.reading.sinks.closing_lines import (
     closing_lines,
     describe_passed_over,
@@ -47,21 +46,22 @@ from kwcli.reading.sinks.row_sink import (
     paths_for_order,
     view_of_format,
 )
+from kwcli.reading.tls_key_log_files import KeyLogFiles, add_secrets_of_captures
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from decoders.errors import DecodeError
-    from decoders.exchanges.learned_names import Topics
+    from decoders.exchanges.topic_and_node_names import Topics
     from decoders.filters import Filter
     from kwcli.capture_options import CaptureOptions
     from kwcli.options import FilterOptions
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
     from kwcli.reading.live_capture import PieceWriter
     from kwcli.reading.packet_sources import PacketSource
+    from kwcli.reading.schemas_of_run import RunSchemas
     from kwcli.reading.sinks.row_sink import PacketTap
-    from kwcli.reading.value_schemas import RunSchemas
     from kwcli.run_environment import Environment
 
 __all__ = ["ReadingOutcome", "ReadingRun"]
@@ -148,7 +148,7 @@ class ReadingRun:
             reader = selection.decode_values_with(reader)
         if reader is None:
             return None
-        from kwcli.reading.value_schemas import RunSchemas
+        from kwcli.reading.schemas_of_run import RunSchemas
 
         found = RunSchemas(reader, self._ports, self._keys)
         found.watch_engine(self._engine)
@@ -217,7 +217,7 @@ class ReadingRun:
 
     def _open_places(self) -> PacketSource:
         from kwcli.reading.live.capture_commands import parse_capture_commands
-        from kwcli.reading.live.live_places import LivePlaces, MergeOptions
+        from kwcli.reading.live.merged_live_inputs import LivePlaces, MergeOptions
         from kwcli.reading.live_capture import KernelFilter, LiveCapture
 
         asked, env = self._capture, self._env
@@ -263,7 +263,7 @@ class ReadingRun:
     # -- the phases of a run -------------------------------------------------------------------------------------------
 
     def read_source(self, source: PacketSource) -> ReadingOutcome:
-        """Read a source and show its rows: the phases of a run up to the copying (run_ends.py)."""
+        """Read a source and show its rows: the phases of a run up to the copying (run_phases.py)."""
         ends, sink = self.outcome.ends, self._sink
         sink.name_files(source.names, has_files=source.has_files)
         if self._schemas is not None and sink.needs_file_numbers and source.has_files:

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.errors import DecodeError
 from decoders.limits import SCHEMA_SIZE_MAX, SCHEMAS_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.values.model import RegisteredSchema, SchemaOrigin, SchemaReference, SchemaType
+from decoders.values.schemas_and_decoded_values import RegisteredSchema, SchemaOrigin, SchemaReference, SchemaType
 from decoders.wire.format_and_escape_text import format_size
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
-    from decoders.values.store import SchemaStore
+    from decoders.values.schema_store import SchemaStore
     from kwcli.run_environment import Environment
 
 __all__ = ["add_schema_files", "read_schema_files"]
@@ -205,7 +205,7 @@ def _list_names_and_texts(schema: Any) -> tuple[set[str], set[str]]:
 
 def _read_descriptor_set(path: Path) -> list[SchemaFile]:
     """The files of a FileDescriptorSet, as `protoc -o` writes it."""
-    from decoders.values.protobuf.descriptors import split_descriptor_set
+    from decoders.values.protobuf.file_descriptors import split_descriptor_set
 
     try:
         files = split_descriptor_set(_read_bytes(path))

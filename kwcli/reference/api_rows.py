@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from decoders.apis import KEYS, api
-from decoders.protocol_facts.enums import ENUMS
-from decoders.protocol_facts.releases import RELEASES, UNSTABLE, versions_of_api_by_release
-from decoders.protocol_facts.routing import route_of_api
-from decoders.schema.model import FOREVER, Api, Field, Message, Versions, default_value
+from decoders.protocol_facts.enum_words import ENUMS
+from decoders.protocol_facts.kafka_releases import RELEASES, UNSTABLE, versions_of_api_by_release
+from decoders.protocol_facts.request_routing import route_of_api
+from decoders.schema.api_declaration import FOREVER, Api, Field, Message, Versions, default_value
 from kwcli.reference.walk_field_paths import walk_field_paths
 from kwcli.reference.wire_layout import SIDES, make_json_default
 
@@ -25,7 +25,8 @@ def make_api_entry(found: Api) -> Entry:
     """The facts of an API, without its fields.
 
     `versions` are those of all releases; `flexible_from` is null where no version is flexible; `unstable` is the
-    version that a release hides; `sent_by`, `to` and `mutates` are in the words of decoders/protocol_facts/routing.py.
+    version that a release hides; `sent_by`, `to` and `mutates` are in the words of
+    decoders/protocol_facts/request_routing.py.
     """
     return {
         "key": found.key,

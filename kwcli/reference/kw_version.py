@@ -11,9 +11,9 @@ from typing import Any, Final
 import orjson
 
 from decoders.apis import NAMES
-from decoders.protocol_facts.releases import RELEASES
-from decoders.wire import primitives
-from kwcli.extras import DISTRIBUTION
+from decoders.protocol_facts.kafka_releases import RELEASES
+from decoders.wire import primitive_types
+from kwcli.pip_extras import DISTRIBUTION
 from kwcli.run_environment import Environment
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
@@ -21,7 +21,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 
 def is_compiled() -> bool:
     """Whether the library's busiest modules are machine code: all of them are, or none (decoders/mypyc_modules.py)."""
-    return not (primitives.__file__ or "").endswith(".py")
+    return not (primitive_types.__file__ or "").endswith(".py")
 
 
 def find_kw_versions() -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Final
 import orjson
 
 from decoders.named_tuple import NamedTuple
-from kwcli.extras import DISTRIBUTION
+from kwcli.pip_extras import DISTRIBUTION
 from kwcli.reference.kw_version import find_installed_version, split_requirements_by_extra
 from kwcli.run_environment import Environment
 

@@ -11,15 +11,15 @@ from typing import Any, Final
 
 from decoders.apis import KEYS
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.releases import UNSTABLE
-from decoders.schema.model import Api, Field, Message, Side, Versions
-from kwcli.reference.api_rows import list_lowest_and_highest
-from kwcli.reference.at_release import (
+from decoders.protocol_facts.kafka_releases import UNSTABLE
+from decoders.schema.api_declaration import Api, Field, Message, Side, Versions
+from kwcli.reference.api_at_release import (
     find_api_in_release,
     find_api_name_in_release,
     find_message_in_release,
     find_older_field_names,
 )
+from kwcli.reference.api_rows import list_lowest_and_highest
 from kwcli.reference.walk_field_paths import walk_field_paths
 from kwcli.reference.wire_layout import SIDES
 

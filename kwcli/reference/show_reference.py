@@ -9,16 +9,16 @@ from typing import Any, Final
 import click
 
 from decoders.apis import KEYS
-from decoders.protocol_facts.keys import is_confluent_key
+from decoders.protocol_facts.api_keys import is_confluent_key
+from decoders.protocol_facts.kafka_releases import RELEASES, api_versions_of_release
 from decoders.protocol_facts.parse_versions_and_releases import split_version_range
-from decoders.protocol_facts.releases import RELEASES, api_versions_of_release
 from decoders.protocols.recognise_protocols import Finding
-from decoders.schema.model import Api
-from decoders.wire.near_words import did_you_mean
-from kwcli.output.settings import Settings
+from decoders.schema.api_declaration import Api
+from decoders.wire.suggest_similar_words import did_you_mean
+from kwcli.names_in_any_spelling import find_api, find_release, find_version, parse_api_version
+from kwcli.output.output_settings import Settings
 from kwcli.output.short_texts import palette
 from kwcli.run_environment import Environment, Exit, Failure
-from kwcli.spelling import find_api, find_release, find_version, parse_api_version
 
 Row = dict[str, Any]
 # Codes or names with commas between them.
@@ -39,7 +39,7 @@ def show_apis(
     about: bool,
 ) -> None:
     """Answer `kw apis`: the list, an API, a version, a difference, or a search. Raises click.UsageError and Failure."""
-    from kwcli.reference import text_apis
+    from kwcli.reference import api_text
 
     if diff is None and grep is None:
         api, version, release, diff = _split_words_into_api_version_release(
@@ -63,16 +63,16 @@ def show_apis(
 
         rows = find_apis_and_fields(grep)
         if about:
-            from kwcli.reference.abouts import read_api_abouts
+            from kwcli.reference.field_descriptions import read_api_abouts
 
             for row in rows:
                 row["about"] = read_api_abouts(row["key"]).get(f"{row['side']}.{row['path']}")
-        _write_rows_in_format(env, settings, rows, lambda: text_apis.search_result_lines(rows, grep, *how))
+        _write_rows_in_format(env, settings, rows, lambda: api_text.search_result_lines(rows, grep, *how))
     elif found is None:
         from kwcli.reference.api_rows import make_api_entries
 
         rows = [row for row in make_api_entries() if release is None or release in row["releases"]]
-        _write_rows_in_format(env, settings, rows, lambda: text_apis.api_list_lines(rows, *how, release))
+        _write_rows_in_format(env, settings, rows, lambda: api_text.api_list_lines(rows, *how, release))
     elif version is None:
         from kwcli.reference.api_rows import make_api_tree
         from kwcli.reference.error_rows import list_errors_returned_by_api
@@ -80,7 +80,7 @@ def show_apis(
         row = make_api_tree(_get_api_in_release(found, release)) | {"errors": list_errors_returned_by_api(found.key)}
         if about:
             _add_abouts_to_api_row(found, release, row)
-        _write_rows_in_format(env, settings, row, lambda: text_apis.api_tree_lines(row, *how))
+        _write_rows_in_format(env, settings, row, lambda: api_text.api_tree_lines(row, *how))
     else:
         from kwcli.reference.wire_layout import make_wire_layouts
 
@@ -88,7 +88,7 @@ def show_apis(
         row = make_wire_layouts(its, _parse_api_version(its, version, release), release)
         if about:
             _add_abouts_to_api_row(found, release, row)
-        _write_rows_in_format(env, settings, row, lambda: text_apis.wire_layout_lines(row, *how))
+        _write_rows_in_format(env, settings, row, lambda: api_text.wire_layout_lines(row, *how))
 
 
 def _split_words_into_api_version_release(
@@ -108,7 +108,7 @@ def _split_words_into_api_version_release(
 
 def _show_release_difference(env: Environment, settings: Settings, found: Api | None, diff: tuple[str, str]) -> None:
     from kwcli.reference.release_changes import compare_api_versions, compare_releases
-    from kwcli.reference.text_changes import release_difference_lines, version_difference_lines
+    from kwcli.reference.release_changes_text import release_difference_lines, version_difference_lines
 
     if found is not None and not any("." in word for word in diff):
         older_version, newer_version = (find_version(found, word) for word in diff)
@@ -171,7 +171,7 @@ def show_errors(
 
 def _get_api_in_release(found: Api, release: str | None) -> Api:
     """The API as it was in the release (None: as it is). Raises Failure where the release has no such API."""
-    from kwcli.reference.at_release import find_api_in_release
+    from kwcli.reference.api_at_release import find_api_in_release
 
     if release is None:
         return found
@@ -185,8 +185,8 @@ def _get_api_in_release(found: Api, release: str | None) -> Api:
 
 def _add_abouts_to_api_row(found: Api, release: str | None, row: Row) -> None:
     """Add what each field means to the trees, or the layouts, of both sides of an API."""
-    from kwcli.reference.abouts import add_abouts_to_rows, read_header_abouts
-    from kwcli.reference.at_release import read_abouts_in_release
+    from kwcli.reference.api_at_release import read_abouts_in_release
+    from kwcli.reference.field_descriptions import add_abouts_to_rows, read_header_abouts
 
     abouts = read_abouts_in_release(found.key, release)
     for side in ("request", "response"):

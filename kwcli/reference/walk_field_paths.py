@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from decoders.schema.model import Field, Versions
+from decoders.schema.api_declaration import Field, Versions
 
 
 def walk_field_paths(among: Sequence[Field], whole: Versions, above: str = "") -> Iterator[tuple[str, Field, Versions]]:

@@ -6,15 +6,15 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
-from decoders.protocol_facts.headers import (
+from decoders.protocol_facts.header_versions import (
     request_header_plan,
     request_header_version,
     response_header_plan,
     response_header_version,
 )
-from decoders.protocol_facts.releases import versions_of_api_by_release
-from decoders.schema.model import FIXED, STRUCT_DEFAULT, Api, Plan, PlanField, Side, resolve
-from kwcli.reference.at_release import find_message_in_release
+from decoders.protocol_facts.kafka_releases import versions_of_api_by_release
+from decoders.schema.api_declaration import FIXED, STRUCT_DEFAULT, Api, Plan, PlanField, Side, resolve
+from kwcli.reference.api_at_release import find_message_in_release
 
 Row = dict[str, Any]
 TAGS: Final = "_tagged_fields"

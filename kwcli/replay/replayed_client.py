@@ -17,8 +17,8 @@ from decoders.exchanges.exchange import Exchange
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import encode_message
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.api_keys import FETCH
 from decoders.protocol_facts.find_routing_places import find_routing_places
-from decoders.protocol_facts.keys import FETCH
 from decoders.replaying.answer_comparison import (
     Answer,
     Difference,
@@ -30,9 +30,9 @@ from decoders.replaying.answer_comparison import (
 from decoders.replaying.id_map import AnsweringNodes, IdMap, NotReplayable
 from decoders.replaying.replay_classes import classify_api
 from decoders.replaying.version_conversion import convert_request
-from kwcli.net.deadline import Deadline
-from kwcli.net.session.blocking import BrokerConnection, UnansweredRequest
-from kwcli.replay.recording import WHOLE, RecordedRequest, is_answered_by_brokers
+from kwcli.net.command_deadline import Deadline
+from kwcli.net.session.blocking_connection import BrokerConnection, UnansweredRequest
+from kwcli.replay.recorded_requests import WHOLE, RecordedRequest, is_answered_by_brokers
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:

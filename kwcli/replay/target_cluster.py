@@ -12,16 +12,16 @@ from uuid import UUID
 
 from decoders.apis import api
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.api_keys import API_VERSIONS, FIND_COORDINATOR, METADATA
 from decoders.protocol_facts.find_routing_places import find_routing_places
-from decoders.protocol_facts.keys import API_VERSIONS, FIND_COORDINATOR, METADATA
-from decoders.protocol_facts.releases import drop_unserved_versions
-from decoders.protocol_facts.routing import route_of_api
+from decoders.protocol_facts.kafka_releases import drop_unserved_versions
+from decoders.protocol_facts.request_routing import route_of_api
 from decoders.replaying.id_map import NotReplayable
 from decoders.replaying.version_conversion import nearest_version
-from decoders.schema.model import NONE, Versions
-from kwcli.calling.destinations import RequestRouter
-from kwcli.net.cluster import ClusterClient
-from kwcli.net.deadline import Deadline
+from decoders.schema.api_declaration import NONE, Versions
+from kwcli.calling.request_destinations import RequestRouter
+from kwcli.net.cluster_client import ClusterClient
+from kwcli.net.command_deadline import Deadline
 from kwcli.net.metadata_messages import WITHOUT_CREATING, is_kraft
 
 if TYPE_CHECKING:

@@ -12,8 +12,13 @@ from decoders.analysis.client_compatibility import AuditTarget
 from decoders.analysis.fold_interface import Row
 from decoders.exchanges.exchange import count_clients
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import API_VERSIONS
-from decoders.protocol_facts.releases import HISTORY, RELEASES, api_versions_of_release, versions_of_api_by_release
+from decoders.protocol_facts.api_keys import API_VERSIONS
+from decoders.protocol_facts.kafka_releases import (
+    HISTORY,
+    RELEASES,
+    api_versions_of_release,
+    versions_of_api_by_release,
+)
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.parse_units import parse_time
 from kwcli.output.report_partial_input import list_partial_sentences, make_partial_record

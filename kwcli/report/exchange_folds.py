@@ -12,12 +12,12 @@ from decoders.analysis.client_and_broker_portraits import Brokers, Clients
 from decoders.analysis.client_compatibility import Audit
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.exchange_facts import throttle_ns
-from decoders.analysis.groups.groups import Groups
-from decoders.analysis.over_time import OverTime
-from decoders.analysis.security import Security
+from decoders.analysis.groups.group_rows import Groups
+from decoders.analysis.security_audit import Security
 from decoders.analysis.sequence_diagram_steps import Ladders
-from decoders.analysis.slowest import Slowest
+from decoders.analysis.slowest_exchanges import Slowest
 from decoders.analysis.statistics import Statistics
+from decoders.analysis.statistics_over_time import OverTime
 from decoders.analysis.sum_amounts_by_key import Tally, sums
 from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.analysis.transactions.transactions import Transactions
@@ -25,7 +25,7 @@ from decoders.errors import LimitExceeded
 from decoders.exchanges.exchange import Skipped
 from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
-from decoders.schema.json_form import row_json
+from decoders.schema.body_json_form import row_json
 from decoders.wire.state_serialization import pack, state_fields, unpack
 from kwcli.report.build_report import NS, TABLES, FoldResults
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Exchange, Settled
     from decoders.messages.decode_record_values import RecordValueReader
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 __all__ = ["FOLDS", "ReportFolds"]
 

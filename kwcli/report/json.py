@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from decoders.schema.json_form import row_json
+from decoders.schema.body_json_form import row_json
 from kwcli.report.build_report import PORTRAYED, Report, find_rows_at_path
 
 if TYPE_CHECKING:
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
 
 # The paths of all lists in a report.
 LISTS: Final = (

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from kwcli.output.table import escape_markdown, format_markdown_table
 from kwcli.report.build_report import Report, format_report_time, list_report_sentences
-from kwcli.report.sections import SECTIONS, explain_finding, format_section_title, list_totals, select_first_rows
+from kwcli.report.report_sections import SECTIONS, explain_finding, format_section_title, list_totals, select_first_rows
 
 if TYPE_CHECKING:
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
 
 __all__ = ["format_markdown"]
 

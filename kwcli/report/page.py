@@ -21,10 +21,9 @@ from decoders.wire.format_and_escape_text import escape_text, format_latency, fo
 from kwcli import VERSION
 from kwcli.output.short_texts import count_of, cut
 from kwcli.report.build_report import Report, format_report_time, list_report_sentences
-from kwcli.report.charts import Chart, draw_charts
 from kwcli.report.group_articles import format_group_articles
 from kwcli.report.page_style import SCRIPT, STYLE
-from kwcli.report.sections import (
+from kwcli.report.report_sections import (
     NOTHING,
     SECTIONS,
     ReportColumn,
@@ -34,6 +33,7 @@ from kwcli.report.sections import (
     list_totals,
     select_first_rows,
 )
+from kwcli.report.svg_charts import Chart, draw_charts
 from kwcli.report.version_matrix import format_version_matrix
 from kwcli.stats.text import format_packets
 

@@ -18,7 +18,7 @@ from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Exchange, Settled
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
     from kwcli.report.build_report import Report
     from kwcli.run_environment import Environment
 

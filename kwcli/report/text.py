@@ -17,7 +17,7 @@ from kwcli.report.build_report import (
     list_report_sentences,
     read_values_by_bucket,
 )
-from kwcli.report.sections import (
+from kwcli.report.report_sections import (
     NOTHING,
     SECTIONS,
     ReportSection,
@@ -29,7 +29,7 @@ from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, draw_sparkline, format_rat
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
 
 # Rows of a table without -v.
 ROWS: Final = 10

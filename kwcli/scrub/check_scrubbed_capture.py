@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.noted_packets_to_segments import MARK, CutNote, format_note_comment
+from decoders.capture.segments_of_cut_out_packets import MARK, CutNote, format_note_comment
 from decoders.exchanges.body_reader import Needs
-from decoders.exchanges.engine import Engine
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.limits import BATCH_INFLATED_MAX
 from decoders.scrubbing.scrub_records import inflate_batches_anywhere
 from decoders.scrubbing.search_names_in_bytes import NameSearch, select_searchable_names

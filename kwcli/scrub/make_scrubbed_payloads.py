@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis import api_name
 from decoders.capture.merge_captures import file_index_of_packet
 from decoders.exchanges.body_reader import SIDES, Needs
-from decoders.exchanges.engine import Engine
+from decoders.exchanges.segments_to_exchanges import Engine
+from decoders.protocol_facts.api_keys import ENVELOPE, FIND_COORDINATOR
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.protocol_facts.keys import ENVELOPE, FIND_COORDINATOR
 from decoders.scrubbing.replace_names import NameReplacer
 from decoders.scrubbing.scrub_frames import Scrubber, harmless_request_start, harmless_size_field
 from decoders.scrubbing.scrub_prefixes import scrub_prefix
-from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission, Segment
-from decoders.tcp.connections import NOT_TLS, tls_facts_of
+from decoders.tcp.connection_and_halves import NOT_TLS, tls_facts_of
+from decoders.tcp.stream_chunks import Chunk, Close, Gap, Retransmission, Segment
 from kwcli.sniff.external_sort import BY_FILE, BY_PACKET, SortedRecords
 from kwcli.sniff.packets_of_rows import LoggedConnection, LoggedEngine, SegmentLog
 
 if TYPE_CHECKING:
-    from decoders.capture.noted_packets_to_segments import TopicName
+    from decoders.capture.segments_of_cut_out_packets import TopicName
     from decoders.exchanges.exchange import Exchange, Settled
-    from decoders.tcp.connections import Connection, Half
+    from decoders.tcp.connection_and_halves import Connection, Half
     from decoders.tls.key_log import KeyLog
 
 __all__ = [

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
-from decoders.capture.noted_packets_to_segments import MARK, CutNote, format_note_comment, format_topic_comments
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.capture.read_packet_copies import PacketCopy
+from decoders.capture.segments_of_cut_out_packets import MARK, CutNote, format_note_comment, format_topic_comments
 from decoders.scrubbing.scrub_packets import RAW, PacketScrubber
 from decoders.scrubbing.scrub_records import GARBAGE
-from decoders.tcp.connections import sequence_difference
+from decoders.tcp.connection_and_halves import sequence_difference
 from kwcli.proxy.log.capture_file import SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 from kwcli.scrub.make_scrubbed_payloads import FIN, PAYLOAD, PLAIN_SAYS, RST, SEQ, DecryptedConnection, FirstReading

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.exchanges.engine import Engine
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.named_tuple import NamedTuple
-from decoders.tcp.chunks import Chunk, Close, Segment
-from decoders.tcp.connections import MASK, Connection, Half, reverse_key, sequence_difference
+from decoders.tcp.connection_and_halves import MASK, Connection, Half, reverse_key, sequence_difference
+from decoders.tcp.stream_chunks import Chunk, Close, Segment
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo

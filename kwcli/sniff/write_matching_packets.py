@@ -15,8 +15,8 @@ kept for as long as a row may come of it; the second time the packets of the row
 ```
 
 Of most connections OUT has the packets with bytes of a frame that is in a row, each with a note that says which bytes
-those are (decoders/capture/noted_packets_to_segments.py): a reader of OUT takes what lies between neither for a row nor
-for a loss. Three kinds of connections are taken whole, and have no notes but the name of their broker on the first
+those are (decoders/capture/segments_of_cut_out_packets.py): a reader of OUT takes what lies between neither for a row
+nor for a loss. Three kinds of connections are taken whole, and have no notes but the name of their broker on the first
 packet: those with rows, if whole connections are wanted (--whole-connections, or no filter at all); those with rows
 from TLS; and those with tokens of a raw SASL login. Connections of the last two kinds are taken up to their last row,
 as they cannot be read without what came before; their notes also say which exchanges are rows.
@@ -41,7 +41,9 @@ from uuid import UUID
 
 from decoders.apis import api_name
 from decoders.capture.merge_captures import file_index_of_packet
-from decoders.capture.noted_packets_to_segments import (
+from decoders.capture.pcapng_writer import PcapngWriter
+from decoders.capture.read_packet_copies import PacketCopy
+from decoders.capture.segments_of_cut_out_packets import (
     MARK,
     CutNote,
     PayloadPart,
@@ -49,18 +51,16 @@ from decoders.capture.noted_packets_to_segments import (
     format_note_comment,
     format_topic_comments,
 )
-from decoders.capture.pcapng_writer import PcapngWriter
-from decoders.capture.read_packet_copies import PacketCopy
 from decoders.errors import without_frames
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import ENVELOPE
-from decoders.tcp.chunks import Segment
-from decoders.tcp.connections import reverse_key, sequence_difference
-from decoders.wire.primitives import uuid_to_bytes
+from decoders.protocol_facts.api_keys import ENVELOPE
+from decoders.tcp.connection_and_halves import reverse_key, sequence_difference
+from decoders.tcp.stream_chunks import Segment
+from decoders.wire.primitive_types import uuid_to_bytes
 from kwcli.output.short_texts import count_of
 from kwcli.reading.capture_sources import STANDARD_INPUT
 from kwcli.reading.read_captures_by_time import Captures
-from kwcli.reading.run_ends import Event
+from kwcli.reading.run_phases import Event
 from kwcli.reading.run_reading import ReadingRun
 from kwcli.reading.sinks.row_output import renumber_packets_in_file
 from kwcli.run_environment import Exit, Failure
@@ -74,8 +74,8 @@ if TYPE_CHECKING:
     from decoders.tls.key_log import KeyLog, SecretOrigin
     from kwcli.capture_options import CaptureOptions
     from kwcli.options import FilterOptions
+    from kwcli.output.output_settings import Settings
     from kwcli.output.renderers import WantedPaths
-    from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment
 
 __all__ = ["MatchingPacketsWriter", "show_and_copy_rows"]

@@ -7,12 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.dimension_and_metric_table import METRICS
-from decoders.analysis.slowest import Slowest
+from decoders.analysis.slowest_exchanges import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.exchanges.exchange import Exchange
 from decoders.messages.exchange_json import SCHEMA
 from decoders.named_tuple import NamedTuple
-from decoders.schema.json_form import cell_text, row_json
+from decoders.schema.body_json_form import cell_text, row_json
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.csv import format_counts, format_csv_lines
 from kwcli.output.report_partial_input import (
@@ -27,15 +27,15 @@ from kwcli.output.write_json_values import open_value_writer
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
 from kwcli.reading.sinks.row_sink import ReadingView
 from kwcli.stats import StatsOptions
-from kwcli.stats.options import sort_rows
+from kwcli.stats.statistics_options import sort_rows
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from decoders.analysis.record_traces.record_ages import RecordAges
     from decoders.exchanges.exchange import Settled
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
+    from kwcli.output.output_settings import Settings
     from kwcli.output.renderers import Write
-    from kwcli.output.settings import Settings
     from kwcli.reading.run_coverage import PartialRun
 
 # Whether an exchange is of the time that is asked for.

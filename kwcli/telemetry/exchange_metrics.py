@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from decoders.analysis.exchange_facts import RECORDS, WAITS, records_by_partition, waited_ns
-from decoders.analysis.groups.lag import NOTHING, GroupOffsets, offset_paths
+from decoders.analysis.groups.partition_offsets_and_lag import NOTHING, GroupOffsets, offset_paths
 from decoders.exchanges.topic_arrays import batch_array
 from decoders.limits import SERIES_MAX
 from decoders.protocol_facts.errors.error_codes import error_name
@@ -15,7 +15,7 @@ from kwcli.telemetry.prometheus import Family, Histogram, clean_label
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 # The label value of all series beyond SERIES_MAX.
 _OTHER: Final = "other"

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from kwcli.net.config.client_config import Address
-from kwcli.net.listening import OneRequest, open_listener
+from kwcli.net.listening_sockets import OneRequest, open_listener
 
 _HEAD_MAX: Final = 16 * 1024
 _CONTENT: Final = "text/plain; version=0.0.4; charset=utf-8"

@@ -26,8 +26,8 @@ from opentelemetry.util.re import parse_env_headers
 
 from decoders.limits import HTTP_ANSWER_S
 from decoders.wire.format_and_escape_text import escape_text
+from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_config import KeyStoreFile, TlsSettings
-from kwcli.net.deadline import Deadline
 from kwcli.net.http_client import HttpAnswer, HttpProblem, HttpProxy, HttpServer, NoAnswer, ask_http
 from kwcli.run_environment import Exit, Failure
 

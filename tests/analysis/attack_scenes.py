@@ -7,7 +7,7 @@ from struct import pack
 from typing import Any, Final
 
 from decoders import encode_request
-from decoders.protocol_facts.keys import (
+from decoders.protocol_facts.api_keys import (
     API_VERSIONS,
     FETCH,
     METADATA,
@@ -16,10 +16,10 @@ from decoders.protocol_facts.keys import (
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
 )
-from decoders.protocol_facts.releases import api_versions_of_release
+from decoders.protocol_facts.kafka_releases import api_versions_of_release
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Record
-from decoders.wire.primitives import write_uvarint
+from decoders.records.record_and_batch import Batch, Record
+from decoders.wire.primitive_types import write_uvarint
 from tests.analysis.scenes import BEGUN, FIN, MS, RST, Scene
 
 META: Final = (METADATA, 9)

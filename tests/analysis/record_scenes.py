@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from decoders.protocol_facts.keys import FETCH, OFFSET_COMMIT, PRODUCE
+from decoders.protocol_facts.api_keys import FETCH, OFFSET_COMMIT, PRODUCE
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Record
+from decoders.records.record_and_batch import Batch, Record
 from tests.analysis.scenes import BEGUN, MS, Scene
 
 PLACE: Final = "orders"

@@ -8,10 +8,10 @@ from typing import Any
 
 from decoders import encode_request, encode_response
 from decoders.analysis.fold_interface import Fold
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Row
-from decoders.protocol_facts.keys import METADATA
-from decoders.tcp.chunks import ZERO_WINDOW, Segment
+from decoders.exchanges.segments_to_exchanges import Engine
+from decoders.protocol_facts.api_keys import METADATA
+from decoders.tcp.stream_chunks import ZERO_WINDOW, Segment
 from kwcli.output.renderers import WantedPaths
 
 SYN, ACK, FIN, RST, PUSH = 2, 16, 1, 4, 8

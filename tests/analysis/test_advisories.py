@@ -12,7 +12,7 @@ import pytest
 from decoders.analysis.advisories.advisory_audit import AdvisoryAudit, is_found
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.protocol_facts.advisories import ADVISORIES, read_kafka_release, split_numbers
-from decoders.protocol_facts.keys import API_VERSIONS, METADATA, PRODUCE, SASL_HANDSHAKE
+from decoders.protocol_facts.api_keys import API_VERSIONS, METADATA, PRODUCE, SASL_HANDSHAKE
 from tests.analysis.attack_scenes import (
     JNDI,
     LATE,

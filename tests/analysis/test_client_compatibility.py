@@ -13,10 +13,10 @@ import pytest
 from decoders.analysis.client_compatibility import Audit, AuditTarget
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import Malformed
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
-from decoders.protocol_facts.releases import RELEASES, api_versions_of_release
-from decoders.schema.model import Versions
+from decoders.exchanges.segments_to_exchanges import Engine
+from decoders.protocol_facts.kafka_releases import RELEASES, api_versions_of_release
+from decoders.schema.api_declaration import Versions
 from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes

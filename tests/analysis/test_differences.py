@@ -12,11 +12,11 @@ import pytest
 from decoders.analysis.differences.compare_profiles import compare_profiles, correct_by_holm, find_rank_sum_p
 from decoders.analysis.differences.traffic_profile import TrafficProfile
 from decoders.capture.read_capture import CaptureReader
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
-from decoders.protocol_facts.keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, PRODUCE
+from decoders.exchanges.segments_to_exchanges import Engine
+from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, PRODUCE
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Record
+from decoders.records.record_and_batch import Batch, Record
 from kwcli.output.renderers import WantedPaths
 from tests.analysis.scenes import BEGUN, BROKER, MS, NS, Scene
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from decoders import read_exchanges
-from decoders.analysis import dimensions
-from decoders.analysis.dimensions import make_key_reader, read_partitions
+from decoders.analysis import read_dimension_values
+from decoders.analysis.read_dimension_values import make_key_reader, read_partitions
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.exchange import Exchange
-from decoders.schema.model import Side
+from decoders.schema.api_declaration import Side
 
 TOUR = Path(__file__).resolve().parents[2] / "captures" / "tour.pcapng"
 
@@ -22,7 +22,7 @@ class Dimensions(Needs):
     """What topics and partitions read of bodies."""
 
     def needed_paths(self, key: int, side: Side) -> frozenset[str]:
-        return dimensions.paths_of_dimensions(["topic", "partition"], key, side)
+        return read_dimension_values.paths_of_dimensions(["topic", "partition"], key, side)
 
 
 @pytest.fixture(scope="module")
@@ -66,20 +66,20 @@ def test_topics_and_partitions_come_in_pairs(produced: Exchange) -> None:
 )
 def test_each_value_counts_once(values: list[str], found: list[str | None]) -> None:
     exchange: Any = SimpleNamespace(values=values)
-    row = dimensions.Dimension(lambda each: each.values, "", several=True)
-    dimensions.DIMENSIONS["test"] = row
+    row = read_dimension_values.Dimension(lambda each: each.values, "", several=True)
+    read_dimension_values.DIMENSIONS["test"] = row
     try:
         assert [key for (key,) in make_key_reader(["test"], 1)(exchange)] == found
         assert list(make_key_reader(["test", "test"], 1)(exchange)) == [(a, b) for a in found for b in found]
     finally:
-        del dimensions.DIMENSIONS["test"]
+        del read_dimension_values.DIMENSIONS["test"]
 
 
 @pytest.mark.parametrize(
     ("client_id", "address", "client"), [("a", "h:1", "a"), ("", "h:1", "h"), (None, "[::1]:9092", "[::1]")]
 )
 def test_a_client_is_its_id_or_its_host(client_id: str | None, address: str, client: str) -> None:
-    assert dimensions.client_of(client_id, address) == client
+    assert read_dimension_values.client_of(client_id, address) == client
 
 
 @pytest.mark.parametrize(
@@ -87,4 +87,4 @@ def test_a_client_is_its_id_or_its_host(client_id: str | None, address: str, cli
     [("lib", "1.2", "lib 1.2"), ("lib", None, "lib"), ("", "1", "1"), (None, "1", None)],
 )
 def test_software_has_its_version(name: str | None, version: str | None, software: str | None) -> None:
-    assert dimensions.software_of(name, version) == software
+    assert read_dimension_values.software_of(name, version) == software

@@ -18,10 +18,9 @@ from decoders.analysis.doctor.resent_batches import SentBatches
 from decoders.apis import api
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import Malformed
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Row
-from decoders.protocol_facts.errors.error_codes import ERRORS
-from decoders.protocol_facts.keys import (
+from decoders.exchanges.segments_to_exchanges import Engine
+from decoders.protocol_facts.api_keys import (
     ALTER_PARTITION,
     API_VERSIONS,
     DESCRIBE_CLUSTER,
@@ -35,11 +34,12 @@ from decoders.protocol_facts.keys import (
     PUSH_TELEMETRY,
     SASL_AUTHENTICATE,
 )
+from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Record
+from decoders.records.record_and_batch import Batch, Record
 from kwcli.analyses.doctor import _NAMED, LINES_MAX, _finding_details, format_findings, format_findings_in_brief
+from kwcli.output.output_settings import Settings
 from kwcli.output.renderers import WantedPaths
-from kwcli.output.settings import Settings
 from kwcli.run_environment import Exit
 from tests.analysis.attack_scenes import ATTACK_BESIDES, ATTACK_NEAR, ATTACK_SCENES
 from tests.analysis.record_scenes import RECORD_BESIDES, RECORD_NEAR, RECORD_SCENES

@@ -16,7 +16,7 @@ from decoders.analysis.record_traces.record_traces import RecordTraces
 from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Exchange
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Record
+from decoders.records.record_and_batch import Batch, Record
 from kwcli.run_environment import Exit
 from tests.analysis.scenes import Scene
 from tests.analysis.test_record_traces import SCHEMA

@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.analysis import dimensions
+from decoders.analysis import read_dimension_values
 from decoders.analysis.advisories.advisory_audit import AdvisoryAudit
 from decoders.analysis.differences.traffic_profile import TrafficProfile
 from decoders.analysis.dimension_and_metric_table import METRICS
-from decoders.analysis.dimensions import DIMENSIONS
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.exchange_facts import WAITING
 from decoders.analysis.fold_interface import Fold
 from decoders.analysis.percentiles import ACCURACY, bin_number_of, count_by_bin, percentile
+from decoders.analysis.read_dimension_values import DIMENSIONS
 from decoders.analysis.record_traces.record_ages import RecordAges
-from decoders.analysis.slowest import Slowest
+from decoders.analysis.slowest_exchanges import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.analysis.sum_amounts_by_key import BatchSizes, ClientVersions, Tally, TopicBatches
 from decoders.analysis.time_buckets import add_amounts
@@ -31,8 +31,8 @@ from decoders.apis import KEYS
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import Needs
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
@@ -158,7 +158,7 @@ def test_needs_name_all_that_is_read(kind: str) -> None:
     reader, engine = CaptureReader(), Engine(needs=Wanted(FOLDS[kind]()))
     found = engine.feed([*reader.feed(capture_bytes("tour.pcapng")), *reader.finish()]) + engine.finish()
     some = [each for each in found if isinstance(each, Exchange)]
-    told = "`needs` of a metric, `entity` of a dimension (decoders/analysis/dimensions.py), or `needs` of the fold"
+    told = "`needs` of a metric, `entity` of a dimension (read_dimension_values.py), or `needs` of the fold"
     assert folded(FOLDS[kind], some).rows() == rows_of(kind, "tour.pcapng"), told
 
 
@@ -369,7 +369,9 @@ def test_versions_are_those_of_the_records() -> None:
 @pytest.mark.parametrize("name", CLEAN)
 def test_topics_are_found_in_short_as_anywhere(name: str) -> None:
     for each in exchanges(name):
-        assert set(dimensions.read_topics(each)) == set(dimensions._topic_names_anywhere(each)), each.api
+        assert set(read_dimension_values.read_topics(each)) == set(read_dimension_values._topic_names_anywhere(each)), (
+            each.api
+        )
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])

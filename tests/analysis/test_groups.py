@@ -13,17 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders import encode_embedded
-from decoders.analysis.groups import histories, lag
-from decoders.analysis.groups.groups import Groups
-from decoders.analysis.groups.lag import Moments, merge_ranges
-from decoders.analysis.security import Security
+from decoders.analysis.groups import group_histories, partition_offsets_and_lag
+from decoders.analysis.groups.group_rows import Groups
+from decoders.analysis.groups.partition_offsets_and_lag import Moments, merge_ranges
+from decoders.analysis.security_audit import Security
 from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.capture.read_capture import CaptureReader
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.limits import MOMENTS_MAX
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Record
+from decoders.records.record_and_batch import Batch, Record
 from kwcli.output.renderers import WantedPaths
 from tests.analysis.scenes import BEGUN, FIN, NS, Scene
 from tests.captures.shipped import FOLDER, capture_bytes
@@ -452,9 +452,9 @@ def test_sides_that_end_in_the_middle_stop_nobody(name: str, make: type[Groups |
 
 @pytest.mark.plain
 def test_what_is_beyond_the_limits_is_said_to_be_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(histories, "GROUP_EVENTS_MAX", 2)
-    monkeypatch.setattr(histories, "GROUP_MEMBERS_MAX", 1)
-    monkeypatch.setattr(lag, "PARTITIONS_KEPT_MAX", 1)
+    monkeypatch.setattr(group_histories, "GROUP_EVENTS_MAX", 2)
+    monkeypatch.setattr(group_histories, "GROUP_MEMBERS_MAX", 1)
+    monkeypatch.setattr(partition_offsets_and_lag, "PARTITIONS_KEPT_MAX", 1)
     scene = two_members()
     commit(scene, 2, 5)
     commit(scene, 3, 6, partition=1)

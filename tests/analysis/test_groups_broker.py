@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from decoders.wire.parse_units import parse_time
-from kwcli.playground.process import JAVA_FLAGS
+from kwcli.playground.java_process import JAVA_FLAGS
 from tests.broker.clients.session import Step, run, start
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers

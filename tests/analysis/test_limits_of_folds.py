@@ -17,9 +17,9 @@ from decoders.analysis.differences.traffic_profile import TrafficProfile
 from decoders.analysis.doctor.observations import Observation, Observations
 from decoders.analysis.doctor.resent_batches import Evidence
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
-from decoders.analysis.groups.events import GroupEvent
-from decoders.analysis.groups.histories import GroupHistories, GroupMember
-from decoders.analysis.groups.lag import GroupOffsets, Moments, ShareCounts, merge_ranges
+from decoders.analysis.groups.group_events import GroupEvent
+from decoders.analysis.groups.group_histories import GroupHistories, GroupMember
+from decoders.analysis.groups.partition_offsets_and_lag import GroupOffsets, Moments, ShareCounts, merge_ranges
 from decoders.analysis.groups.share_deliveries import ShareDeliveries, ShareEvent
 from decoders.analysis.heavy_keys import HeavyKeys, fits_into_rows, is_full, split_by_weight
 from decoders.analysis.record_traces.found_records import FoundRecords

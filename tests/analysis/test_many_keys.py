@@ -17,15 +17,15 @@ import pytest
 from decoders.analysis.client_and_broker_portraits import Clients, Portrait
 from decoders.analysis.client_compatibility import Audit
 from decoders.analysis.client_uses import AuditedClient, ClientUses
-from decoders.analysis.groups.groups import Groups
-from decoders.analysis.groups.lag import ReaderPosition
+from decoders.analysis.groups.group_rows import Groups
+from decoders.analysis.groups.partition_offsets_and_lag import ReaderPosition
 from decoders.analysis.heavy_keys import DistinctCount
 from decoders.analysis.statistics import Statistics
 from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import DecodeError
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Summary
+from decoders.exchanges.segments_to_exchanges import Engine
 from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
 from tests.bench.cardinality import write_capture

@@ -17,7 +17,7 @@ from decoders.exchanges.exchange import Exchange
 from decoders.limits import VALUE_RUNS_MAX
 from decoders.messages.decode_record_values import RecordValueReader
 from decoders.records.encode_batches import encode_batch
-from decoders.values.model import RegisteredSchema, SchemaOrigin
+from decoders.values.schemas_and_decoded_values import RegisteredSchema, SchemaOrigin
 from kwcli.run_environment import Exit
 from tests.analysis.record_scenes import put
 from tests.analysis.scenes import Scene

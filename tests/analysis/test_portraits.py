@@ -13,13 +13,13 @@ import pytest
 
 from decoders.analysis import client_and_broker_portraits, topic_portraits
 from decoders.analysis.client_and_broker_portraits import Brokers, Clients, Portraits
-from decoders.analysis.groups.groups import Groups
+from decoders.analysis.groups.group_rows import Groups
 from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.analysis.transactions.transactions import Transactions
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import Malformed
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.segments_to_exchanges import Engine
 from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes

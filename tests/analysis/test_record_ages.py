@@ -15,8 +15,8 @@ from decoders.analysis.record_traces.record_ages import COMMIT_AGE, RecordAges
 from decoders.analysis.record_traces.record_traces import RecordTraces
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import DecodeError
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.segments_to_exchanges import Engine
 from kwcli.declarations.make_published_schemas import make_statistics_schema
 from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit

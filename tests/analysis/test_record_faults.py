@@ -11,7 +11,7 @@ import pytest
 from decoders.analysis.record_traces.record_faults import RECORD_FAULTS, RecordFaults
 from decoders.exchanges.exchange import Exchange
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Record
+from decoders.records.record_and_batch import Batch, Record
 from kwcli.run_environment import Exit
 from tests.analysis.record_scenes import RECORD_SCENES
 from tests.analysis.scenes import FIN, Scene

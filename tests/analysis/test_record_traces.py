@@ -23,10 +23,10 @@ from decoders.analysis.record_traces.record_contents import read_record_rows
 from decoders.analysis.record_traces.record_traces import RecordTraces
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import DecodeError, FilterError
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Record
+from decoders.records.record_and_batch import Batch, Record
 from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
 from tests.analysis.scenes import FIN, Scene

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from decoders.whole_captures import read_exchanges
+from decoders.read_exchanges_of_captures import read_exchanges
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw
 

@@ -11,12 +11,12 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from decoders.analysis.security import FAILURES_MANY, SECURITY_FINDINGS, Security
+from decoders.analysis.security_audit import FAILURES_MANY, SECURITY_FINDINGS, Security
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import Malformed
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Skipped
-from decoders.exchanges.learned_names import Topics
+from decoders.exchanges.segments_to_exchanges import Engine
+from decoders.exchanges.topic_and_node_names import Topics
 from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
 from tests.analysis.scenes import BEGUN, Scene

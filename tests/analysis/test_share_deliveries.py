@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from decoders.analysis.groups import share_deliveries
-from decoders.analysis.groups.groups import Groups
+from decoders.analysis.groups.group_rows import Groups
 from decoders.wire.state_serialization import pack, unpack
 from tests.analysis.hanging_transactions import check_last_attempts
 from tests.analysis.scenes import Scene

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from decoders.protocol_facts.keys import SHARE_ACKNOWLEDGE, SHARE_FETCH
+from decoders.protocol_facts.api_keys import SHARE_ACKNOWLEDGE, SHARE_FETCH
 from tests.analysis.scenes import Scene
 from tests.analysis.test_record_traces import ORDERS, SCHEMA, make_batch, produce, rows
 from tests.captures.shipped import FOLDER

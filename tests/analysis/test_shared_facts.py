@@ -10,13 +10,13 @@ from typing import Any, Final
 import pytest
 
 from decoders import Needs, read_exchanges
-from decoders.analysis import client_and_broker_portraits, dimensions, exchange_facts
+from decoders.analysis import client_and_broker_portraits, exchange_facts, read_dimension_values
 from decoders.analysis.client_and_broker_portraits import Brokers
 from decoders.analysis.client_compatibility import Audit
 from decoders.analysis.exchange_facts import OFFERED, ExchangeFacts
 from decoders.analysis.sum_amounts_by_key import Tally
 from decoders.exchanges.exchange import Exchange
-from decoders.protocol_facts.keys import API_VERSIONS
+from decoders.protocol_facts.api_keys import API_VERSIONS
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw
 
@@ -26,7 +26,7 @@ OTHERS: Final = sorted(
     for path in FOLDER.rglob("*")
     if path.name.endswith((".pcap", ".pcapng", ".pcap.gz", ".pcapng.zst")) and path.is_file() and path != TOUR
 )
-MODULES: Final = (client_and_broker_portraits, dimensions, exchange_facts)
+MODULES: Final = (client_and_broker_portraits, exchange_facts, read_dimension_values)
 ANSWERS: Final[tuple[tuple[str, ...], ...]] = (
     ("report", "-o", "json"),
     ("doctor", "-v", "-o", "ndjson"),
@@ -51,7 +51,7 @@ def test_a_report_finds_each_fact_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
         monkeypatch.setattr(module, name, counted)
 
-    count_calls_of(dimensions, "_find_topics")
+    count_calls_of(read_dimension_values, "_find_topics")
     count_calls_of(exchange_facts, "_find_wait_ns")
     count_calls_of(client_and_broker_portraits, "_names_of_entity")
     count_calls_of(exchange_facts, "_find_offered_versions")

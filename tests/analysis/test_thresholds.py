@@ -12,7 +12,7 @@ from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.thresholds import THRESHOLDS, Thresholds
 from decoders.exchanges.exchange import Ended, Exchange
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Record
+from decoders.records.record_and_batch import Batch, Record
 from tests.analysis.scenes import BEGUN, MS, Scene
 from tests.analysis.test_doctor import PRODUCE_9, SCENES, busy, fetched, joined, left, produced, too_large
 

@@ -9,7 +9,7 @@ import pytest
 
 from decoders.analysis.topic_portraits import TopicPortraits, Written
 from decoders.errors import Malformed
-from decoders.protocol_facts.keys import METADATA, PRODUCE
+from decoders.protocol_facts.api_keys import METADATA, PRODUCE
 from tests.analysis.record_scenes import batch_of, commit, get, put
 from tests.analysis.scenes import FIN, Scene
 

@@ -13,7 +13,7 @@ from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.transactions import transactions
 from decoders.analysis.transactions.transactions import Transactions
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Record
+from decoders.records.record_and_batch import Batch, Record
 from tests.analysis.hanging_transactions import HUNG
 from tests.analysis.scenes import Scene
 from tests.captures.shipped import CLEAN, FOLDER

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from decoders.apis import KEYS, api
-from decoders.schema.model import Plan, Side, resolve
+from decoders.schema.api_declaration import Plan, Side, resolve
 
 
 class Declared(NamedTuple):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from decoders.schema.model import Api, Field, Message, Versions
+from decoders.schema.api_declaration import Api, Field, Message, Versions
 
 _SNAKE: Final = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*$")
 _RANGES: Final = {

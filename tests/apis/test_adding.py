@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from decoders.apis import NAMES
-from kwcli.completion.candidates import LIMIT_VARIABLE
+from kwcli.completion.completion_candidates import LIMIT_VARIABLE
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 KEY: Final = max(NAMES) + 1
@@ -55,7 +55,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (apis / "abouts/probe_things.txt").write_text("own request.probes: How many things to look for.\n")
     rows = {
         apis / "__init__.py": (f'    {KEY - 1}: "', f'    {KEY}: "probe_things",\n'),
-        tree / "decoders/protocol_facts/releases.py": (f"    {KEY - 1}: ", f'    {KEY}: "4.4:0-1",\n'),
+        tree / "decoders/protocol_facts/kafka_releases.py": (f"    {KEY - 1}: ", f'    {KEY}: "4.4:0-1",\n'),
     }
     for path, (last, row) in rows.items():
         before, mark, after = path.read_text().partition(last)
@@ -121,10 +121,10 @@ def test_what_is_wrong_with_a_fact_is_told_with_its_place(tree: Path) -> None:
     code = """
 import sys
 from decoders.apis import probe_things
-from decoders.schema.model import DeclarationError
+from decoders.schema.api_declaration import DeclarationError
 from decoders.protocol_facts.errors.errors_by_api import expected_errors
 from decoders.protocol_facts.example_requests import example_of_all_versions
-from decoders.protocol_facts.routing import route_of_api
+from decoders.protocol_facts.request_routing import route_of_api
 from decoders.replaying.replay_classes import classify_api
 from kwcli.output.facts.line_fact_functions import find_api_facts
 right = probe_things.DECLARATION

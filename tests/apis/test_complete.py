@@ -11,10 +11,10 @@ import pytest
 
 from decoders.apis import KEYS, NAMES, api, section
 from decoders.protocol_facts.errors.error_places import ERROR_PLACES
-from decoders.protocol_facts.releases import HISTORY, RELEASES, versions_of_api_by_release
-from kwcli.declarations.notation import read_all_declarations
+from decoders.protocol_facts.kafka_releases import HISTORY, RELEASES, versions_of_api_by_release
+from kwcli.declarations.declaration_text import read_all_declarations
 from kwcli.output.facts.line_fact_functions import FUNCTIONS
-from kwcli.reference.abouts import read_api_abouts
+from kwcli.reference.field_descriptions import read_api_abouts
 
 
 def saying(word: str) -> list[int]:
@@ -25,7 +25,7 @@ def saying(word: str) -> list[int]:
 # The table and its file, or the section → the API keys in it.
 TABLES: Final[Mapping[str, Collection[int]]] = {
     "NAMES in decoders/apis/__init__.py": NAMES,
-    "HISTORY in decoders/protocol_facts/releases.py": HISTORY,
+    "HISTORY in decoders/protocol_facts/kafka_releases.py": HISTORY,
     "ERROR_PLACES in decoders/protocol_facts/errors/error_places.py": ERROR_PLACES,
     "its section `route`": saying("route"),
     "its section `sent`": saying("sent"),
@@ -56,7 +56,7 @@ def test_every_api_has_its_row_in_every_table() -> None:
 def test_the_release_table_knows_the_newest_version_of_every_api() -> None:
     """A declaration's upper bound and the last entry of the API's row in HISTORY are the same number."""
     wrong = [
-        f"{key} {api(key).name}: HISTORY in decoders/protocol_facts/releases.py ends at {last}, versions "
+        f"{key} {api(key).name}: HISTORY in decoders/protocol_facts/kafka_releases.py ends at {last}, versions "
         f"{api(key).versions} in decoders/apis/{NAMES[key]}.py"
         for key in HISTORY
         for last in [max((one.high for one in versions_of_api_by_release(key).values()), default=None)]
@@ -67,7 +67,7 @@ def test_the_release_table_knows_the_newest_version_of_every_api() -> None:
 
 def test_the_release_table_names_releases() -> None:
     wrong = [
-        f"{key} {api(key).name}: HISTORY in decoders/protocol_facts/releases.py names {release}, RELEASES does not"
+        f"{key} {api(key).name}: HISTORY in protocol_facts/kafka_releases.py names {release}, RELEASES does not"
         for key, row in HISTORY.items()
         for release in [change.partition(":")[0] for change in row.split()]
         if release not in RELEASES
@@ -103,7 +103,7 @@ def test_an_api_without_a_fact_is_shown_all_the_same(lacking: str) -> None:
     code = f"""
 import re, sys
 from decoders.apis import sync_group
-from decoders.protocol_facts.releases import HISTORY
+from decoders.protocol_facts.kafka_releases import HISTORY
 from kwcli.run_environment import Environment
 from kwcli.main import run
 if {lacking!r} == "HISTORY":

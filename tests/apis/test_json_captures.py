@@ -14,8 +14,8 @@ from decoders import EncodeError, Exchange
 from decoders.messages.build_body_json import Options, hooks_of_side, make_hook_table
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import encode_json
+from decoders.schema.api_declaration import Side
 from decoders.schema.lazy_decoder import get_json_decoder
-from decoders.schema.model import Side
 from tests.captures.shipped import CLEAN, capture_bytes
 from tests.sampling import sampled
 

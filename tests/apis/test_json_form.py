@@ -12,10 +12,10 @@ import pytest
 from decoders import EncodeError
 from decoders.apis import KEYS, api
 from decoders.messages.whole_messages import encode_json, encode_message
-from decoders.schema.codec import encode
-from decoders.schema.json_form import body_to_json
-from decoders.schema.model import Plan
-from kwcli.calling.check_values import ValueChecker
+from decoders.schema.api_declaration import Plan
+from decoders.schema.body_json_form import body_to_json
+from decoders.schema.decode_and_encode import encode
+from kwcli.calling.check_field_values import ValueChecker
 from kwcli.run_environment import Failure
 from tests.apis.everything import Declared, layouts
 from tests.schema.values import random_value

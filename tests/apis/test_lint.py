@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from decoders.schema.model import parse_api, parse_message
+from decoders.schema.api_declaration import parse_api, parse_message
 from tests.apis.lint import check_api, check_message
 
 HEAD = "api 500 Probe\nversions 0-3\nflexible 2+\nlisteners broker\nrequest\n"

@@ -25,7 +25,7 @@ from decoders import (
     encode_response,
 )
 from decoders.apis import KEYS, api
-from decoders.schema.model import Side
+from decoders.schema.api_declaration import Side
 
 # (API key, version, frame, header, body)
 REQUESTS: list[tuple[int, int, str, dict[str, Any], dict[str, Any]]] = [

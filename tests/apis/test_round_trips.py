@@ -9,8 +9,8 @@ import pytest
 
 from decoders.apis import KEYS, api
 from decoders.errors import DecodeError
-from decoders.schema.codec import decode, decode_exactly, encode
-from decoders.schema.json_form import body_to_json
+from decoders.schema.body_json_form import body_to_json
+from decoders.schema.decode_and_encode import decode, decode_exactly, encode
 from decoders.schema.lazy_decoder import get_json_decoder
 from tests.apis.everything import Declared, all_layouts, layouts
 from tests.schema.values import random_value, without_defaults

@@ -7,14 +7,14 @@ import pytest
 from decoders.apis import KEYS, NAMES, api
 from decoders.embedded import STRUCTURES, parse_structure_declaration
 from decoders.errors import UnknownApi
-from decoders.protocol_facts.releases import (
+from decoders.protocol_facts.kafka_releases import (
     HISTORY,
     RELEASES,
     UNSTABLE,
     api_versions_of_release,
     versions_of_api_by_release,
 )
-from decoders.schema.model import NONE, Versions
+from decoders.schema.api_declaration import NONE, Versions
 from tests.apis.lint import check_api, check_message
 from tests.apis.union import GUIDES
 from tests.reference.jars import wrong_patches
@@ -64,7 +64,7 @@ def test_the_newest_release_has_its_rows() -> None:
     """One message for both tables that a new release needs a row in."""
     newest, wrong = RELEASES[-1], [wrong_patches()]
     if newest not in UNSTABLE:
-        table = "UNSTABLE in decoders/protocol_facts/releases.py"
+        table = "UNSTABLE in decoders/protocol_facts/kafka_releases.py"
         wrong.append(f"{table} has no row of {newest}: which versions does it hide ({{}}: none)?")
     assert not any(wrong), "\n".join(filter(None, wrong))
 
@@ -91,7 +91,9 @@ def test_releases_speak_the_union_together() -> None:
 def test_what_a_release_speaks(release: str, apis: int, messages: int) -> None:
     """Releases before the newest: what they speak does not change any more."""
     found = (len(api_versions_of_release(release)), 2 * sum(map(count, api_versions_of_release(release).values())))
-    assert found == (apis, messages), f"HISTORY in decoders/protocol_facts/releases.py changes what {release} speaks"
+    assert found == (apis, messages), (
+        f"HISTORY in decoders/protocol_facts/kafka_releases.py changes what {release} speaks"
+    )
 
 
 def test_history_of_one_api() -> None:

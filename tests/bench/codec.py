@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from decoders.apis import KEYS, api
+from decoders.schema.api_declaration import Plan, PlanField, Side, resolve
 from decoders.schema.lazy_decoder import get_decoder, get_encoder, get_json_decoder, get_projector
-from decoders.schema.model import Plan, PlanField, Side, resolve
 from decoders.schema.plan_walker import encode_by_walking
 from tests.bench.peers import kafka_python, kio
 

@@ -13,12 +13,12 @@ from time import process_time
 from typing import Any
 
 from decoders.exchanges.body_reader import Needs
-from decoders.exchanges.engine import Engine
-from decoders.exchanges.pairer import Pairer
+from decoders.exchanges.chunks_to_exchanges import Pairer
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Record
-from decoders.tcp.chunks import Segment
+from decoders.records.record_and_batch import Record
 from decoders.tcp.reassembly import Reassembly
+from decoders.tcp.stream_chunks import Segment
 from tests.exchanges.talks import request, response, segments
 from tests.messages.json_lines import to_json_bytes
 

@@ -17,7 +17,7 @@ from kafka.protocol.schemas.fields import codecs  # type: ignore[import-untyped]
 from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader, entity_writer
 
-from decoders.schema.model import Side
+from decoders.schema.api_declaration import Side
 
 
 class Peer(NamedTuple):

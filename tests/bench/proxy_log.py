@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Final
 
 from decoders.messages.whole_messages import encode_request, encode_response
-from kwcli.output.settings import Settings
+from kwcli.output.output_settings import Settings
 from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.proxy.log.log_queue import CLIENT, SERVER, LogQueue
-from kwcli.proxy.log.start_process import start
+from kwcli.proxy.log.start_log_process import start
 
 CHUNKS: Final = 200_000
 EXCHANGES: Final = 60_000

@@ -24,7 +24,7 @@ from google_crc32c import value as crc32c
 
 import decoders
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Record
+from decoders.records.record_and_batch import Batch, Record
 from tests.bench.process import best
 from tests.bench.traffic import Exchange, Pcap, Side, connection
 

@@ -18,8 +18,8 @@ from kio.records.readers import read_batch
 
 from decoders.records.codecs import NAMES
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Record
 from decoders.records.read_batches import batches_json, decode_records
+from decoders.records.record_and_batch import Batch, Record
 from decoders.records.summarize_records import summarize_records
 from tests.records.others import MemoryRecords
 

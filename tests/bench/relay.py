@@ -6,7 +6,7 @@ import asyncio
 import sys
 from typing import cast
 
-from kwcli.proxy.server import find_loop_factory
+from kwcli.proxy.proxy_server import find_loop_factory
 
 
 class _End(asyncio.Protocol):

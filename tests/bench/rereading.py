@@ -18,13 +18,13 @@ from unittest.mock import patch
 
 import pyarrow as pa
 
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 from kwcli.pipeline.read.read_split_segments import SplitReader
-from kwcli.pipeline.read.splits import Split
+from kwcli.pipeline.read.split_and_file_range import Split
 from kwcli.pipeline.spark import stitch_stage
 from kwcli.pipeline.spark.driver_task_coordination import Coordination
-from kwcli.pipeline.spark.engine import SORT_COLUMNS
 from kwcli.pipeline.spark.read_stage import read_split
+from kwcli.pipeline.spark.spark_engine import SORT_COLUMNS
 from kwcli.pipeline.spark.stage_schemas import PARTS, StageInput
 from kwcli.pipeline.spark.stitch_stage import Rereader
 from kwcli.pipeline.store.table_store import open_store

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from decoders.exchanges.engine import Engine
+from decoders.exchanges.segments_to_exchanges import Engine
 from kwcli.pipeline.plan_splits import SplitPlan, plan_splits
 from kwcli.pipeline.read.find_captures import find_captures
 from kwcli.pipeline.read.read_split_segments import SplitReader

@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from time import process_time
 
-from decoders.tcp.chunks import Chunk, Segment
 from decoders.tcp.reassembly import Reassembly
+from decoders.tcp.stream_chunks import Chunk, Segment
 from decoders.tls.decrypt_chunks import Decryption
 from tests.bench import traffic
 from tests.bench.process import best

@@ -18,7 +18,7 @@ from typing import Any
 
 import decoders
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Record
+from decoders.records.record_and_batch import Batch, Record
 
 Exchange = tuple[bytes, bytes]  # a request frame and its response frame, without their size fields
 

@@ -6,11 +6,11 @@ import socket
 import time
 from pathlib import Path
 
-from kwcli.playground import cluster, properties
-from kwcli.playground.cluster import StartFailed, join_class_path
-from kwcli.playground.ports import find_free_ports
-from kwcli.playground.process import JAVA_FLAGS, Process
-from kwcli.playground.properties import NodePlan
+from kwcli.playground import broker_properties, playground_cluster
+from kwcli.playground.broker_properties import NodePlan
+from kwcli.playground.free_ports import find_free_ports
+from kwcli.playground.java_process import JAVA_FLAGS, Process
+from kwcli.playground.playground_cluster import StartFailed, join_class_path
 from tests.broker.jars import OLD_BROKERS, old_broker_jars, telemetry_classes
 from tests.broker.kerberos import Realm
 from tests.broker.options import Options
@@ -18,7 +18,7 @@ from tests.broker.options import Options
 __all__ = ["Cluster", "StartFailed"]
 
 
-class Cluster(cluster.Cluster):
+class Cluster(playground_cluster.Cluster):
     """A cluster of the tests; `folder` keeps its files when given (request logs: `folder/node-N/requests.log`)."""
 
     options: Options
@@ -53,7 +53,7 @@ class Cluster(cluster.Cluster):
 
     def _server_properties(self, node: NodePlan) -> dict[str, str]:
         lines = (
-            properties.make_broker_properties(self.options, node, self.nodes)
+            broker_properties.make_broker_properties(self.options, node, self.nodes)
             if self.on_zookeeper
             else super()._server_properties(node)
         )
@@ -63,7 +63,7 @@ class Cluster(cluster.Cluster):
             # A crashed node is given up, and may come back, after two seconds.
             lines["zookeeper.session.timeout.ms"] = "2000"
             if self.options.authorizer:
-                lines |= properties.make_authorizer_properties("kafka.security.authorizer.AclAuthorizer")
+                lines |= broker_properties.make_authorizer_properties("kafka.security.authorizer.AclAuthorizer")
         if self.options.kerberos:
             shown = [(name, port) for name, port in node.ports.items() if name != "CONTROLLER"]
             lines["advertised.listeners"] = ",".join(f"{name}://localhost:{port}" for name, port in shown)
@@ -100,7 +100,7 @@ class Cluster(cluster.Cluster):
         folder = self.folder / "zookeeper"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "zoo.cfg").write_text(_zoo_cfg(folder, self.options.host, self.zookeeper_port))
-        (folder / "log4j.properties").write_text(properties.format_log4j_properties(folder, False))
+        (folder / "log4j.properties").write_text(broker_properties.format_log4j_properties(folder, False))
         command = ["java", *JAVA_FLAGS, "-Xmx128m", f"-Dlog4j.configuration=file:{folder / 'log4j.properties'}"]
         command += ["-cp", join_class_path(self._jars), "org.apache.zookeeper.server.quorum.QuorumPeerMain"]
         self._zookeeper = Process([*command, str(folder / "zoo.cfg")], folder / "output.log")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from kwcli.playground import properties
-from kwcli.playground.properties import LISTENERS, PASSWORDS, Listener
+from kwcli.playground import broker_properties
+from kwcli.playground.broker_properties import LISTENERS, PASSWORDS, Listener
 
 __all__ = ["LISTENERS", "PASSWORDS", "Listener", "Options"]
 
@@ -14,7 +14,7 @@ Mode = Literal["kraft", "zookeeper"]
 
 
 @dataclass(frozen=True, slots=True)
-class Options(properties.ClusterOptions):
+class Options(broker_properties.ClusterOptions):
     """`kerberos` starts a realm and lets SASL listeners take GSSAPI (clients must know the host as localhost)."""
 
     mode: Mode = "kraft"

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
-from kwcli.playground.process import Process
+from kwcli.playground.java_process import Process
 
 __all__ = ["CannotRecord", "Recorder", "cannot_record"]
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from cryptography.x509 import load_pem_x509_certificate
 
-from kwcli.playground.ports import find_free_ports
-from kwcli.playground.process import is_kafka_answering
+from kwcli.playground.free_ports import find_free_ports
+from kwcli.playground.java_process import is_kafka_answering
 from kwcli.playground.tls_certificates import write_tls_certificates
 from tests.broker.clients.everything import offered
 from tests.broker.cluster import Cluster, StartFailed
@@ -105,7 +105,8 @@ def test_a_row_of_ports_does_not_reach_into_those_of_another_process() -> None:
     with pytest.raises(OSError, match="400 ports in a row are more than the 399 of one process"):
         find_free_ports(400)
     code = (  # in a new process: brokers of other tests use this one's slice of ports
-        "import sys; from kwcli.playground.ports import *; print(*find_free_ports(302), flush=True); sys.stdin.read()"
+        "import sys; from kwcli.playground.free_ports import *\n"
+        "print(*find_free_ports(302), flush=True); sys.stdin.read()"
     )
     with _process_of_ours(code) as other:
         assert other.stdout is not None
@@ -116,7 +117,7 @@ def test_a_row_of_ports_does_not_reach_into_those_of_another_process() -> None:
 def test_ports_of_another_process_are_not_taken() -> None:
     """No process is given a port that another one was given: a broker stopped for a while must find its port free."""
     code = (
-        "import sys; from kwcli.playground.ports import *;"
+        "import sys; from kwcli.playground.free_ports import *;"
         "print(*(find_free_ports(10)[0] for _ in range(50)), flush=True); sys.stdin.read()"
     )
     ours = {find_free_ports(10)[0] for _ in range(50)}

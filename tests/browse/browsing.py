@@ -13,8 +13,8 @@ from kwcli.browse.spooling.spool import Spool, SpooledRows
 from kwcli.capture_options import CaptureOptions
 from kwcli.options import ContentOptions, FilterOptions
 from kwcli.output.facts.line_fact_functions import facts_paths
+from kwcli.output.output_settings import Settings
 from kwcli.output.renderers import WantedPaths
-from kwcli.output.settings import Settings
 from kwcli.run_environment import Environment
 from tests.cli.worlds import world
 

@@ -8,7 +8,7 @@ import pytest
 
 import decoders
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.learned_names import Topics
+from decoders.exchanges.topic_and_node_names import Topics
 from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 

@@ -18,7 +18,7 @@ from typing import Final
 import pytest
 
 from decoders import errors
-from decoders.capture.inflate import COMPRESSED
+from decoders.capture.decompress_gzip_zstd_lz4 import COMPRESSED
 from decoders.mypyc_modules import MODULES
 from kwcli.reading.decompress_inputs import inflate_input
 

@@ -21,7 +21,7 @@ import pytest
 
 from decoders.apis import KEYS
 from decoders.named_tuple import NamedTuple
-from kwcli.extras import DISTRIBUTION, pip_command_for_extra
+from kwcli.pip_extras import DISTRIBUTION, pip_command_for_extra
 from kwcli.reference.kw_version import split_requirements_by_extra
 from kwcli.reference.licenses import LICENSES, list_library_licenses
 from kwcli.run_environment import Exit

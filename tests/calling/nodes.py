@@ -53,7 +53,7 @@ class Calls:
     def while_sleeping(self, act: Callable[[], None], *words: str) -> list[Any]:
         """Run a call, with `act` in place of each sleep of it; the records printed."""
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("kwcli.calling.run.CallRun.sleep", staticmethod(lambda _format_deadline: act()))
+            patch.setattr("kwcli.calling.run_call.CallRun.sleep", staticmethod(lambda _format_deadline: act()))
             return self(*words)
 
     def received(self, key: int, *, count: int = 1) -> list[tuple[int, Entry]]:

@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import Any, Final
 
 from decoders.apis import KEYS, api
-from decoders.protocol_facts.releases import UNSTABLE, api_versions_of_release
-from decoders.schema.model import NONE, Versions
+from decoders.protocol_facts.kafka_releases import UNSTABLE, api_versions_of_release
+from decoders.schema.api_declaration import NONE, Versions
 from tests.broker.cluster import Cluster
 from tests.broker.options import PASSWORDS, Options
 from tests.cli.worlds import Outcome, kw

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from decoders.apis import api
-from kwcli.calling.check_values import PlainWord
+from kwcli.calling.check_field_values import PlainWord
 from kwcli.calling.format_skeleton import format_skeleton
 from kwcli.calling.read_bodies import extract_body_of_document, parse_json_or_yaml
 from kwcli.calling.show_unsent_request import edit_body_in_editor

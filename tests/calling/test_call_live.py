@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from decoders.apis import api
-from kwcli.calling.run import CallRun
-from kwcli.net.session.blocking import BrokerConnection
+from kwcli.calling.run_call import CallRun
+from kwcli.net.session.blocking_connection import BrokerConnection
 from kwcli.run_environment import Exit, Failure
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers

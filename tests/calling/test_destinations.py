@@ -10,9 +10,9 @@ from uuid import UUID
 import pytest
 
 from decoders.apis import api
-from decoders.schema.model import Versions
-from kwcli.calling.destinations import NodeTarget, RequestRouter
-from kwcli.net.cluster import ClusterClient
+from decoders.schema.api_declaration import Versions
+from kwcli.calling.request_destinations import NodeTarget, RequestRouter
+from kwcli.net.cluster_client import ClusterClient
 from kwcli.run_environment import Exit, Failure
 
 QUORUM: Final = {55: Versions(0, 1)}

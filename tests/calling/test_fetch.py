@@ -11,10 +11,10 @@ import pytest
 from decoders import decode_message
 from decoders.apis import api
 from decoders.messages.whole_messages import encode_json
-from decoders.schema.model import Versions
+from decoders.schema.api_declaration import Versions
 from kwcli.calling.cluster_lookups import ClusterLookups
 from kwcli.calling.records.fetch_request import EARLIEST, LATEST, FetchFromTopic
-from kwcli.calling.words.shorthand import RecordOptions, parse_short_request
+from kwcli.calling.words.short_request_words import RecordOptions, parse_short_request
 from kwcli.run_environment import Exit, Failure
 from tests.calling.surroundings import environment
 

@@ -11,9 +11,9 @@ import pytest
 from decoders.apis import KEYS, api
 from decoders.messages.whole_messages import encode_json
 from decoders.protocol_facts.example_requests import example_request
-from decoders.schema.json_form import body_to_json
-from decoders.schema.model import resolve
-from kwcli.calling.check_values import ValueChecker
+from decoders.schema.api_declaration import resolve
+from decoders.schema.body_json_form import body_to_json
+from kwcli.calling.check_field_values import ValueChecker
 from kwcli.calling.format_skeleton import format_skeleton
 from kwcli.calling.read_bodies import parse_json_or_yaml
 from tests.apis.everything import Declared, layouts

@@ -14,10 +14,10 @@ from decoders import Record, decode_message, decode_records
 from decoders.apis import api
 from decoders.messages.whole_messages import encode_json
 from decoders.records.codecs import NAMES
-from decoders.schema.model import Versions
+from decoders.schema.api_declaration import Versions
 from kwcli.calling.records.produce_request import ProduceToTopic
 from kwcli.calling.words.record_words import ProduceRecord
-from kwcli.calling.words.shorthand import RecordOptions, parse_short_request
+from kwcli.calling.words.short_request_words import RecordOptions, parse_short_request
 from kwcli.commands.call import CODECS
 from kwcli.run_environment import Exit, Failure
 from tests.calling.surroundings import environment

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from decoders.apis import KEYS, api
 from decoders.messages.whole_messages import encode_json
 from decoders.protocol_facts.example_requests import example_request
-from decoders.schema.json_form import body_to_json
+from decoders.schema.body_json_form import body_to_json
 from kwcli.calling.words.path_value_words import compose_body, encode_composed_body, parse_body_words
 from kwcli.run_environment import Exit, Failure
 from tests.apis.everything import layouts

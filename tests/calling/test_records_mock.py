@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kwcli.main import run
-from kwcli.playground.run import LibrdkafkaMock
+from kwcli.playground.run_playground import LibrdkafkaMock
 from tests.calling.records_live import answered, call, fetched
 from tests.cli.worlds import Outcome, kw, world
 from tests.reading.captures_with_values import ORDER

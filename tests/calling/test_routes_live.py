@@ -10,8 +10,8 @@ from typing import Final
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.protocol_facts.releases import api_versions_of_release
-from decoders.protocol_facts.routing import route_of_api
+from decoders.protocol_facts.kafka_releases import api_versions_of_release
+from decoders.protocol_facts.request_routing import route_of_api
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kwcli.net.cluster import ClusterClient as Addressed
+from kwcli.net.cluster_client import ClusterClient as Addressed
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options

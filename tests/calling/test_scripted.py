@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from decoders.messages.whole_messages import Request
-from kwcli.net.session import session
-from kwcli.net.session.blocking import BrokerConnection
+from kwcli.net.session import broker_session
+from kwcli.net.session.blocking_connection import BrokerConnection
 from tests.calling.scripted import LOGIN_VERSIONS, PLAIN_LOGIN, SASL_HANDSHAKE, Node, logins, metadata
 from tests.cli.worlds import kw
 
@@ -219,7 +219,7 @@ def test_ctrl_c_shows_what_was_sent(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def renewed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Logins that end are renewed before the next request."""
-    monkeypatch.setattr(session, "RENEW_AFTER", 0)
+    monkeypatch.setattr(broker_session, "RENEW_AFTER", 0)
 
 
 @pytest.mark.usefixtures("renewed_at_once")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from decoders.apis import api
-from decoders.schema.model import Side
+from decoders.schema.api_declaration import Side
 from kwcli.calling.words.resolve_body_paths import SelectPath
 from kwcli.run_environment import Exit, Failure
 

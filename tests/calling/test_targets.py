@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwcli.calling.destinations import NodeTarget
+from kwcli.calling.request_destinations import NodeTarget
 from kwcli.run_environment import Exit, Failure
 
 

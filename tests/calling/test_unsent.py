@@ -10,7 +10,7 @@ from decoders.apis import api
 from decoders.messages.whole_messages import decode_request
 from kwcli.calling.print_exchanges import CallOutput
 from kwcli.calling.read_bodies import parse_json_or_yaml
-from kwcli.output.settings import Settings
+from kwcli.output.output_settings import Settings
 from tests.cli.worlds import kw, world
 from tests.exchanges.test_captures import VALIDATOR
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from decoders.protocol_facts.find_alike_releases import find_most_alike_releases, stable_versions_of_release
-from decoders.protocol_facts.releases import RELEASES
-from decoders.schema.model import Versions
-from kwcli.calling.version_table import BrokerOffer, VersionTable, format_version_table
-from kwcli.output.settings import Settings
+from decoders.protocol_facts.kafka_releases import RELEASES
+from decoders.schema.api_declaration import Versions
+from kwcli.calling.offered_version_table import BrokerOffer, VersionTable, format_version_table
+from kwcli.output.output_settings import Settings
 from kwcli.output.short_texts import cell_width, palette
 
 FEATURES = {"eligible.leader.replicas.version": "1", "metadata.version": "29"}

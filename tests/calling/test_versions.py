@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from decoders.apis import api
-from decoders.protocol_facts.releases import api_versions_of_release
-from decoders.schema.model import Versions
-from kwcli.calling.version_choice import VersionChoice, find_common_versions
+from decoders.protocol_facts.kafka_releases import api_versions_of_release
+from decoders.schema.api_declaration import Versions
+from kwcli.calling.choose_request_version import VersionChoice, find_common_versions
 from kwcli.run_environment import Exit, Failure
 
 MODERN = api_versions_of_release("4.3") | {0: Versions(0, 13)}  # as brokers from 4.0 on list it (KIP-896)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from ipaddress import ip_address
 
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 from tests.capture.frames import ethernet, ipv4, tcp
 from tests.capture.pcap_writer import PcapWriter
 

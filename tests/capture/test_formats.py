@@ -16,7 +16,7 @@ from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import DecodeError, Malformed
 from decoders.limits import BLOCK_MAX, PACKET_MAX
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 from tests.capture.blocks import block, enhanced, interface, obsolete, section, simple, statistics
 from tests.capture.frames import ACK, ethernet, ipv4, ipv6, tcp
 from tests.capture.pcap_writer import PcapWriter

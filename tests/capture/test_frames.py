@@ -12,7 +12,7 @@ from decoders.capture.join_ip_fragments import Fragments
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.capture.read_capture import CaptureReader
 from decoders.limits import FRAGMENTED_MAX
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 from tests.capture.frames import ACK, PSH, ethernet, ipv4, ipv6, tcp
 
 TIME = 1_700_000_000_123_456_789

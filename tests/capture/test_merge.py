@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.capture.merge_captures import merge_segments
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 
 
 def segment(capture: int, number: int, time_ns: int) -> Segment:

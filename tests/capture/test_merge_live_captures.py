@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.capture.merge_live_captures import LatePackets, LiveMerger
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 
 S = 10**9
 

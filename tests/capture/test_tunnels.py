@@ -16,7 +16,7 @@ from decoders.capture.link_types import LINKS
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.capture.read_capture import CaptureReader
 from decoders.limits import TUNNELS_MAX
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 from tests.capture.frames import ACK, PSH, ethernet, ipv4, tcp
 
 with warnings.catch_warnings():

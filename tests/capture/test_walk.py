@@ -12,7 +12,7 @@ from decoders.capture.find_cut_points import CutPoint, CutPointFinder, _PacketTi
 from decoders.capture.merge_captures import file_index_of_packet, packet_number_before_file, packet_number_in_file
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.capture.read_capture import CaptureReader
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 from tests.capture.made import capture, damaged
 from tests.captures.shipped import CLEAN, NEGATIVE, capture_bytes
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from decoders.capture.read_capture import CaptureReader
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 

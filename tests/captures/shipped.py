@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from decoders.capture.read_capture import CaptureReader
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 from tests.captures.plain import read_bytes
 
 __all__ = ["CLEAN", "FOLDER", "NEGATIVE", "capture_bytes", "segments"]

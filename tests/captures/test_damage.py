@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
-from decoders.tcp.chunks import Segment
+from decoders.exchanges.segments_to_exchanges import Engine
+from decoders.tcp.stream_chunks import Segment
 from tests.captures.shipped import CLEAN, segments
 
 _RST = 4

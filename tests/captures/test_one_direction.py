@@ -8,12 +8,12 @@ from typing import cast
 
 import pytest
 
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Row, Settled, Skipped, Summary
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.frames.detect_responses_only import Stretches, find_answers
 from decoders.messages.exchange_json import to_json_dict
-from decoders.protocol_facts.keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, SASL_HANDSHAKE
-from decoders.tcp.chunks import Segment
+from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, SASL_HANDSHAKE
+from decoders.tcp.stream_chunks import Segment
 from tests.captures.shipped import CLEAN, NEGATIVE, segments
 from tests.exchanges.talks import framed, response
 from tests.habits.faulty_captures import CAPTURES, answers_of, in_packets, requests_of

@@ -13,7 +13,7 @@ import pytest
 from decoders.apis import api
 from decoders.messages.exchange_json import to_json_dict
 from decoders.protocol_facts.find_routing_places import find_routing_places
-from decoders.protocol_facts.routing import route_of_api
+from decoders.protocol_facts.request_routing import route_of_api
 from tests.captures.reading import exchanges
 from tests.captures.shipped import CLEAN, capture_bytes
 

@@ -62,10 +62,10 @@ def serving(folder: Path) -> Iterator[Path]:
 
 def serve(path: str) -> None:
     """Answer requests at `path` for ever."""
-    from kwcli.completion import candidates, cluster_names
+    from kwcli.completion import cluster_names, completion_candidates
     from kwcli.main import main
 
-    assert candidates, cluster_names
+    assert completion_candidates, cluster_names
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(f"{path}.new")

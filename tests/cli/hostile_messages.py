@@ -10,7 +10,7 @@ from typing import Any
 import decoders
 from decoders.apis import KEYS, api
 from decoders.errors import EncodeError
-from decoders.schema.model import Side, resolve
+from decoders.schema.api_declaration import Side, resolve
 from kwcli.options import FORMATS, WITHOUT_BODIES
 from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwcli.completion.bash import Cursor, parse_bash_line, quote_reply_words
+from kwcli.completion.bash_quoting import Cursor, parse_bash_line, quote_reply_words
 
 BREAKS = "\"'@><=;|&(:"
 

@@ -17,9 +17,9 @@ import pytest
 
 import decoders
 from kwcli.completion import cluster_names
-from kwcli.completion.candidates import LIMIT_VARIABLE
 from kwcli.completion.cluster_names import ClusterWords
-from kwcli.net.config.profiles import Profiles
+from kwcli.completion.completion_candidates import LIMIT_VARIABLE
+from kwcli.net.config.connection_profiles import Profiles
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw, world
 from tests.net.playbook import offers

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from kwcli.completion import cluster_names
-from kwcli.completion.candidates import LIMIT_VARIABLE
 from kwcli.completion.cluster_names import ClusterWords
+from kwcli.completion.completion_candidates import LIMIT_VARIABLE
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw, world
 

@@ -17,14 +17,14 @@ from click.testing import CliRunner
 
 from decoders import apis
 from decoders.apis import KEYS, api
-from decoders.protocol_facts.enums import ENUMS
+from decoders.protocol_facts.enum_words import ENUMS
 from decoders.protocol_facts.errors.error_codes import ERRORS
-from decoders.protocol_facts.releases import RELEASES
-from decoders.schema.model import parse_api
+from decoders.protocol_facts.kafka_releases import RELEASES
+from decoders.schema.api_declaration import parse_api
 from kwcli.completion import SHELLS, __main__, cluster_names
 from kwcli.completion.__main__ import FILES
 from kwcli.completion.body_words import list_leaf_fields
-from kwcli.completion.candidates import LIMIT_VARIABLE
+from kwcli.completion.completion_candidates import LIMIT_VARIABLE
 from kwcli.main import COMMANDS
 from kwcli.main import kw as program
 from tests.cli.shells import COMPLETIONS, ROOT, Answer, ask

@@ -15,8 +15,8 @@ import pytest
 from scapy.utils import PcapNgReader
 
 from decoders.capture.read_capture import CaptureReader
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.messages.exchange_json import to_json_dict
 from decoders.tls.key_log import KeyLog
 from kwcli.main import run

@@ -9,7 +9,7 @@ import pytest
 
 import decoders
 from decoders import Exchange
-from decoders.schema.model import Side
+from decoders.schema.api_declaration import Side
 from tests.apis.test_json_captures import without_sizes
 from tests.captures.shipped import CLEAN, capture_bytes
 from tests.cli.worlds import kw, world

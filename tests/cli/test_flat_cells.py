@@ -16,7 +16,7 @@ import duckdb
 import pytest
 
 from decoders.analysis.doctor.find_problems import ABOUT
-from kwcli.analyses.flat_columns import FLAT_COLUMNS
+from kwcli.analyses.csv_and_table_columns import FLAT_COLUMNS
 from kwcli.main import kw as commands
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw, world

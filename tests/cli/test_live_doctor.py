@@ -163,7 +163,7 @@ def test_names_that_do_not_resolve(monkeypatch: pytest.MonkeyPatch) -> None:
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         return resolve(host, *words, **settings)
 
-    monkeypatch.setattr("kwcli.net.connector.socket.getaddrinfo", without_kafka_2)
+    monkeypatch.setattr("kwcli.net.open_connections.socket.getaddrinfo", without_kafka_2)
     why = "no address for 'kafka-2.invalid'; is it spelt right? (containers and port-forwards: --dial-map)"
     with broker() as (made, where):
         made.others = [{"node_id": 2, "host": "kafka-2.invalid", "port": 9092}]

@@ -25,7 +25,7 @@ START_UP = {"kwcli", "kwcli.main", "kwcli.run_environment"}
 HEAVY = {"rich", "scapy", "orjson", "numpy", "pyspark", "zstandard", "lz4", "asyncio", "ssl", "decoders"}
 # What may be loaded of the library of decoders: its front, which loads the rest when it is used, named tuples, and the
 # words for "did you mean".
-LIGHT = {"decoders", "decoders.named_tuple", "decoders.wire", "decoders.wire.near_words"}
+LIGHT = {"decoders", "decoders.named_tuple", "decoders.wire", "decoders.wire.suggest_similar_words"}
 
 
 def loaded_by(*words: str) -> set[str]:
@@ -52,8 +52,8 @@ def test_help_loads_no_command_and_no_library() -> None:
 # The modules of kwcli that completing a command or an option may import, besides those of the commands on the line.
 COMPLETING = {
     *START_UP,
-    *("kwcli.user_folders", "kwcli.completion", "kwcli.completion.complete", "kwcli.completion.candidates"),
-    "kwcli.completion.command_line",
+    *("kwcli.user_folders", "kwcli.completion", "kwcli.completion.complete", "kwcli.completion.completion_candidates"),
+    "kwcli.completion.half_typed_command_line",
 }
 
 
@@ -66,7 +66,7 @@ def test_a_tab_loads_the_command_of_the_line_and_no_library(shell: list[str]) ->
         modules = loaded_by("__complete", *shell, *([f"kw {line}"] if shell[0] == "bash" else line.split(" ")))
         slow = {"pathlib", "dataclasses", "subprocess", "uuid", "socket", "hashlib"}
         assert not (modules - installed) & slow, line
-        light = {"kwcli.completion.bash", "kwcli.output", "kwcli.output.settings"}
+        light = {"kwcli.completion.bash_quoting", "kwcli.output", "kwcli.output.output_settings"}
         return {name for name in modules if name.split(".")[0] == "kwcli"} - light
 
     assert tab("sni") == COMPLETING
@@ -87,7 +87,7 @@ def test_a_tab_loads_the_command_of_the_line_and_no_library(shell: list[str]) ->
     ],
 )
 def test_what_fields_mean_is_loaded_when_it_is_shown(words: list[str], shown: bool) -> None:
-    assert ("kwcli.reference.abouts" in loaded_by(*words)) == shown
+    assert ("kwcli.reference.field_descriptions" in loaded_by(*words)) == shown
 
 
 @pytest.mark.parametrize("output", ["text", "ndjson"])

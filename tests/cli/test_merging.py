@@ -19,7 +19,7 @@ import pytest
 from decoders.capture.merge_captures import merge_segments
 from decoders.capture.read_capture import CaptureReader
 from decoders.limits import MERGED_MAX
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 from kwcli.reading import capture_sources
 from kwcli.reading.capture_sources import open_source
 from kwcli.reading.decompress_inputs import InputProblem

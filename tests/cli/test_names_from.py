@@ -13,15 +13,15 @@ import pytest
 
 import decoders
 from decoders.mocking.cluster_from_recording import RecordedCluster
-from decoders.protocol_facts.keys import API_VERSIONS, FETCH, METADATA
-from decoders.wire.primitives import format_uuid
+from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH, METADATA
+from decoders.wire.primitive_types import format_uuid
 from kwcli.capture_options import CaptureOptions
 from kwcli.mock.run_mock import read_recording
 from kwcli.options import FilterOptions
-from kwcli.output.settings import Settings
+from kwcli.output.output_settings import Settings
 from kwcli.reading.run_reading import ReadingRun
 from kwcli.reading.sinks.row_sink import ReadingView
-from kwcli.replay.recording import AllowedChanges, ReplayRecording
+from kwcli.replay.recorded_requests import AllowedChanges, ReplayRecording
 from kwcli.run_environment import Exit
 from tests.capture.spoken import spoken
 from tests.cli.worlds import kw, world

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from decoders.exchanges.exchange import Summary
-from decoders.filters.fields import BODIES, FIELDS
+from decoders.filters.filter_field_table import BODIES, FIELDS
 from kwcli.output import FORMATS, RECORD_FORMATS
+from kwcli.output.output_settings import choose_settings
 from kwcli.output.renderers import open_renderer
-from kwcli.output.settings import choose_settings
 from kwcli.output.write_json_values import VALUE_WRITERS
 from kwcli.reading.sinks.closing_lines import ShownCounts, closing_lines, describe_passed_over, is_lossy
 from kwcli.reading.sinks.row_output import WRITE_SIZE, RowOutput

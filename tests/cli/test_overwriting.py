@@ -17,7 +17,7 @@ import pytest
 
 from kwcli.check_overwriting import is_report_page, is_scrubbed_capture
 from kwcli.net.tls_connect import log_keys_to_file
-from kwcli.output.settings import Settings
+from kwcli.output.output_settings import Settings
 from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.private_files import (

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 import decoders
-from decoders.exchanges.engine import Engine
+from decoders.exchanges.segments_to_exchanges import Engine
 from kwcli.output.report_partial_input import describe_judged_part, describe_partial_run
 from kwcli.reading.run_coverage import PartialRun, RunCoverage
 from kwcli.run_environment import Exit

@@ -21,9 +21,9 @@ from decoders import encode_embedded
 from decoders.apis import KEYS, api
 from decoders.capture.read_capture import CaptureReader
 from decoders.embedded import parse_structure_declaration
-from decoders.protocol_facts.keys import API_VERSIONS, ENVELOPE, FETCH, HEARTBEAT, METADATA, PRODUCE
+from decoders.protocol_facts.api_keys import API_VERSIONS, ENVELOPE, FETCH, HEARTBEAT, METADATA, PRODUCE
 from decoders.records.codecs import NUMBERS, deflate
-from decoders.schema.model import resolve
+from decoders.schema.api_declaration import resolve
 from decoders.scrubbing import scrub_frames
 from decoders.scrubbing.replace_names import NameReplacer
 from decoders.scrubbing.scrub_frames import Scrubber

@@ -19,8 +19,8 @@ from decoders import encode_embedded
 from decoders.apis import KEYS, api
 from decoders.embedded import STRUCTURES, parse_structure_declaration
 from decoders.exchanges.body_reader import SIDES
-from decoders.protocol_facts.keys import FETCH, FETCH_SNAPSHOT, SASL_AUTHENTICATE, SASL_HANDSHAKE
-from decoders.schema.model import Field, Plan, PlanField, Side, resolve
+from decoders.protocol_facts.api_keys import FETCH, FETCH_SNAPSHOT, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from decoders.schema.api_declaration import Field, Plan, PlanField, Side, resolve
 from kwcli.commands import decode
 from kwcli.options import FRAME_FORMATS as FORMATS
 from kwcli.options import WITHOUT_BODIES

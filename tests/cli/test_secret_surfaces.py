@@ -18,8 +18,8 @@ from decoders import encode_embedded
 from decoders.apis import KEYS, api
 from decoders.embedded import STRUCTURES, parse_structure_declaration
 from decoders.messages.build_body_json import ECHOING
-from decoders.protocol_facts.keys import SASL_AUTHENTICATE
-from decoders.schema.model import Side, resolve
+from decoders.protocol_facts.api_keys import SASL_AUTHENTICATE
+from decoders.schema.api_declaration import Side, resolve
 from kwcli.commands import decode
 from kwcli.options import FRAME_FORMATS as FORMATS
 from kwcli.output import FORMATS as RENDERERS

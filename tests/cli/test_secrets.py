@@ -240,7 +240,7 @@ def test_a_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_words: object, **_options: object) -> None:
         raise RuntimeError(f"could not use {SECRET}")
 
-    monkeypatch.setattr("kwcli.net.cluster.ClusterClient.__enter__", fail)
+    monkeypatch.setattr("kwcli.net.cluster_client.ClusterClient.__enter__", fail)
     login = (*LOGIN, "-X", f"sasl.password={SECRET}", *NOBODY)
     for debug in (False, True):
         outcome = free_of(kw_at(tmp_path, "call", "Metadata", *login, debug=debug))

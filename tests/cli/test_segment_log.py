@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 from kwcli.sniff.packets_of_rows import SegmentLog
 
 KEY = b"client to broker"

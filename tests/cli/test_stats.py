@@ -18,15 +18,15 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from decoders.analysis.dimension_and_metric_table import DIMENSION_ROWS, METRICS
-from decoders.analysis.dimensions import DIMENSIONS
+from decoders.analysis.read_dimension_values import DIMENSIONS
 from kwcli.declarations.make_published_schemas import PUBLISHED_STATISTICS, format_schema, make_statistics_schema
-from kwcli.output.settings import Settings
+from kwcli.output.output_settings import Settings
 from kwcli.output.short_texts import PLAIN
 from kwcli.output.table import Column, draw_table
 from kwcli.run_environment import Exit
 from kwcli.stats import BY, SORTS, StatsOptions
-from kwcli.stats.options import check_options
 from kwcli.stats.render_statistics import StatsResult, format_table
+from kwcli.stats.statistics_options import check_options
 from kwcli.stats.text import columns_of_metric, draw_sparkline, format_text
 from tests.cli.worlds import Outcome, kw, world
 from tests.sampling import sampled
@@ -181,9 +181,9 @@ table.DIMENSION_ROWS["port"] = table.DimensionRow(
     lambda x: int(x.connection_info.broker.rpartition(":")[2]), "port of the broker", is_number=True, spellings="ports"
 )
 from decoders.filters import parse
-from decoders.filters.fields import FIELDS
+from decoders.filters.filter_field_table import FIELDS
 from kwcli.declarations.make_published_schemas import make_statistics_schema
-from kwcli.help.pages import read_page
+from kwcli.help.handbook_pages import read_page
 from kwcli.main import main
 
 if sys.argv[1:] != ["tables"]:
@@ -238,7 +238,7 @@ PAIRS = [(BY[at % len(BY)], NAMES[at % len(NAMES)]) for at in range(max(len(BY),
 def test_every_dimension_and_metric_is_written(by: str, metric: str) -> None:
     words = (THREE, "--by", by, "--metric", metric)
     outcome = kw("stats", *words, "-o", "json")
-    what = f"{by} or {metric} in decoders/analysis/dimensions.py, whose functions give None if there is no value"
+    what = f"{by} or {metric} in read_dimension_values.py, whose functions give None if there is no value"
     assert outcome.code == Exit.DONE, f"{what}: {outcome.err}"
     outcome = kw("stats", *words, "-v", "--slowest", "2", env=world(terminal=True, columns=400))
     assert outcome.code == Exit.DONE, f"the columns of {metric} in kwcli/stats/text.py: {outcome.err}"

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from decoders.schema.json_form import cell_text
+from decoders.schema.body_json_form import cell_text
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.commands import decode
 from kwcli.main import COMMANDS

@@ -13,14 +13,14 @@ import pytest
 from click.testing import CliRunner
 
 from decoders.apis import KEYS, api
-from decoders.protocol_facts.releases import RELEASES, api_versions_of_release
-from decoders.schema.model import Api, Versions, parse_api
+from decoders.protocol_facts.kafka_releases import RELEASES, api_versions_of_release
+from decoders.schema.api_declaration import Api, Versions, parse_api
 from kwcli.declarations import compare_with_release as others
-from kwcli.declarations import notation
+from kwcli.declarations import declaration_text
 from kwcli.declarations.__main__ import main
 from kwcli.declarations.compare_with_release import compare_apis_with_release, versions_to_ask_each_release
+from kwcli.declarations.declaration_text import format_api_declaration
 from kwcli.declarations.merge_releases import unite_apis
-from kwcli.declarations.notation import format_api_declaration
 from kwcli.declarations.read_release_jar import (
     DefinitionError,
     Release,
@@ -92,10 +92,10 @@ def test_every_structure_of_the_jars_is_declared() -> None:
 def test_writing_from_the_newest_releases_changes_nothing() -> None:
     releases = [read_release_definitions(jar(version)) for version in TRUTHS]
     newest = releases[-1].version
-    for written in unite_apis(notation.read_all_declarations(), releases, newest):
-        path = notation.declaration_path(written.key, written.name)
+    for written in unite_apis(declaration_text.read_all_declarations(), releases, newest):
+        path = declaration_text.declaration_path(written.key, written.name)
         source = path.read_text("utf-8")
-        assert notation.replace_declaration(source, written.name, format_api_declaration(written)) == source
+        assert declaration_text.replace_declaration(source, written.name, format_api_declaration(written)) == source
 
 
 @pytest.mark.long
@@ -108,7 +108,7 @@ def test_all_declarations_come_out_of_the_jars_alone() -> None:
     assert sum(map(messages, written.values())) == MESSAGES
     as_release = Release(newest, written, {}, {})
     every = {key: range(one.versions.low, one.versions.high + 1) for key, one in written.items()}
-    assert compare_apis_with_release(notation.read_all_declarations(), as_release, every, details=False) == []
+    assert compare_apis_with_release(declaration_text.read_all_declarations(), as_release, every, details=False) == []
 
 
 def definition(name: str, versions: str, fields: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
@@ -333,8 +333,8 @@ def apis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     made = tmp_path / "apis"
     (made / "abouts").mkdir(parents=True)
     for name in ("heartbeat.py", "abouts/heartbeat.txt"):
-        shutil.copy(notation.APIS / name, made / name)
-    monkeypatch.setattr(notation, "APIS", made)
+        shutil.copy(declaration_text.APIS / name, made / name)
+    monkeypatch.setattr(declaration_text, "APIS", made)
     monkeypatch.setattr(others, "HISTORY", {500: "4.4:0-1"})
     monkeypatch.setattr(others, "api_versions_of_release", lambda _: {500: Versions(0, 1)})
     monkeypatch.setattr(others, "UNSTABLE", {})
@@ -429,7 +429,7 @@ def test_what_the_release_table_lacks(tmp_path: Path) -> None:
     made = release(tmp_path, "99.0.0", probe("0-1", field("A", "int8", "0+"), latestVersionUnstable=True))
     assert made.unstable == {500: 1}
     lines = CliRunner().invoke(main, ["check", folder]).stdout.splitlines()
-    table = "decoders/protocol_facts/releases.py"
+    table = "decoders/protocol_facts/kafka_releases.py"
     assert lines[0] == "500 Probe v0,1: the API is missing"
     assert f"99.0 v-: not in {table}: add it to RELEASES, and what it changes to HISTORY" in lines
     assert f"Probe v-: {table} has versions none, Kafka 0-1: `99.0:0-1`" in lines
@@ -486,21 +486,21 @@ def test_snake_case_by_kafkas_rule(name: str, snaked: str) -> None:
 
 def test_every_declaration_is_as_the_tool_writes_it() -> None:
     """Columns are aligned and words are in order; `declared` sees every file, so that none is left out."""
-    assert notation.read_all_declarations().keys() >= {*KEYS}
-    assert [path.name for path in notation.find_unformatted_files()] == [], (
+    assert declaration_text.read_all_declarations().keys() >= {*KEYS}
+    assert [path.name for path in declaration_text.find_unformatted_files()] == [], (
         "`python -m kwcli.declarations format` mends them"
     )
 
 
 @pytest.mark.parametrize("folder", ["APIS", "STRUCTURES"])
 def test_the_command_formats_what_is_declared(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = getattr(notation, folder)
+    source = getattr(declaration_text, folder)
     (tmp_path / "nothing").mkdir()
-    monkeypatch.setattr(notation, "APIS", tmp_path / "nothing")
-    monkeypatch.setattr(notation, "STRUCTURES", tmp_path / "nothing")
+    monkeypatch.setattr(declaration_text, "APIS", tmp_path / "nothing")
+    monkeypatch.setattr(declaration_text, "STRUCTURES", tmp_path / "nothing")
     for path in source.glob("[a-l]*.py"):
         shutil.copy(path, tmp_path)
-    monkeypatch.setattr(notation, folder, tmp_path)
+    monkeypatch.setattr(declaration_text, folder, tmp_path)
     name = {"APIS": "heartbeat.py", "STRUCTURES": "control_records.py"}[folder]
     CliRunner().invoke(main, ["format"])
     text = (tmp_path / name).read_text()

@@ -22,8 +22,8 @@ from decoders.embedded import (
 )
 from decoders.embedded.structure_holders import HOLDERS
 from decoders.records.records_as_json import TYPES
-from decoders.schema.json_form import sibling_of_hook
-from decoders.schema.model import Field, Message, Side
+from decoders.schema.api_declaration import Field, Message, Side
+from decoders.schema.body_json_form import sibling_of_hook
 from tests.embedded.test_embedded import ROWS
 
 FOLDER: Final = Path(decoders.embedded.__file__).parent

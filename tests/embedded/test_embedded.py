@@ -17,7 +17,7 @@ from decoders.embedded import (
     structures_of_record,
 )
 from decoders.embedded.structure_holders import HOOKS
-from decoders.schema.model import resolve
+from decoders.schema.api_declaration import resolve
 from tests.schema.values import random_value
 
 # (name, version, bytes, fields)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from decoders.exchanges.chunks_to_exchanges import Pairer
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
-from decoders.exchanges.pairer import Pairer
-from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission
-from decoders.tcp.connections import Connection
+from decoders.tcp.connection_and_halves import Connection
+from decoders.tcp.stream_chunks import Chunk, Close, Gap, Retransmission
 
 MS = 10**6
 Row = tuple[str, bytes | Gap | Retransmission | Close]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 from tests.exchanges.talks import SASL_HANDSHAKE, Talker, Turns, segments
 
 MS = 10**6

@@ -9,19 +9,19 @@ from struct import pack
 from typing import Any
 
 from decoders.apis import KEYS, api
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
-from decoders.protocol_facts.headers import (
+from decoders.protocol_facts.header_versions import (
     request_header_plan,
     request_header_version,
     response_header_plan,
     response_header_version,
 )
-from decoders.schema.codec import encode
-from decoders.schema.model import Plan, Side, resolve
-from decoders.tcp.chunks import Segment
+from decoders.schema.api_declaration import Plan, Side, resolve
+from decoders.schema.decode_and_encode import encode
+from decoders.tcp.stream_chunks import Segment
 from tests.schema.values import random_value
 
 Turns = list[tuple[bool, bytes]]

@@ -16,12 +16,12 @@ import pytest
 
 import decoders
 from decoders.capture.read_capture import CaptureReader
-from decoders.exchanges.answer_guess import SIZE_MIN, guess_request
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
+from decoders.exchanges.guess_request_of_response import SIZE_MIN, guess_request
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.messages.exchange_json import to_json_dict
-from decoders.protocol_facts.keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, PRODUCE
-from decoders.tcp.chunks import Segment
+from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, PRODUCE
+from decoders.tcp.stream_chunks import Segment
 from kwcli.reading.capture_sources import open_source
 from tests.captures.shipped import FOLDER, NEGATIVE
 from tests.captures.shipped import segments as shipped_segments

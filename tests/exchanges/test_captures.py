@@ -15,15 +15,15 @@ import pytest
 
 import decoders
 from decoders.capture.read_capture import CaptureReader
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
 from decoders.exchanges.exchange_attribute_table import SCALARS
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.messages.build_body_json import Options, list_errors_in_body
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.read_ndjson import check_exchange_record
-from decoders.tcp.chunks import Gap
 from decoders.tcp.reassembly import Reassembly
+from decoders.tcp.stream_chunks import Gap
 from tests.captures.plain import read_bytes
 from tests.messages.json_lines import to_json_bytes
 from tests.sampling import sampled

@@ -11,9 +11,9 @@ from typing import Any, Final, cast
 import pytest
 
 from decoders import read_exchanges
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Row, Settled, Skipped
-from decoders.tcp.chunks import Segment
+from decoders.exchanges.segments_to_exchanges import Engine
+from decoders.tcp.stream_chunks import Segment
 from decoders.wire.state_serialization import pack, unpack
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw

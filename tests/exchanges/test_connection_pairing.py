@@ -10,15 +10,15 @@ from uuid import UUID
 import pytest
 
 from decoders.apis import api
-from decoders.exchanges import connection_pairing, pairer
+from decoders.exchanges import chunks_to_exchanges, connection_pairing
+from decoders.exchanges.chunks_to_exchanges import Pairer
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.pairer import Pairer
 from decoders.frames import framing, read_and_judge_headers
 from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
-from decoders.schema.codec import encode
-from decoders.schema.model import resolve
-from decoders.tcp.chunks import Close, Gap, Retransmission
+from decoders.schema.api_declaration import resolve
+from decoders.schema.decode_and_encode import encode
+from decoders.tcp.stream_chunks import Close, Gap, Retransmission
 from tests.exchanges.chunked import MS, Line, Row, exchanges, play, told
 from tests.exchanges.talks import framed, request, response
 from tests.messages.json_lines import to_json_bytes
@@ -352,7 +352,7 @@ def test_what_was_sent_again_while_it_waited_is_marked() -> None:
 @pytest.mark.plain
 def test_too_many_in_flight_gives_up_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection_pairing, "IN_FLIGHT_MAX", 3)
-    monkeypatch.setattr("decoders.exchanges.pairer.IN_FLIGHT_MAX", 3)
+    monkeypatch.setattr("decoders.exchanges.chunks_to_exchanges.IN_FLIGHT_MAX", 3)
     rows: list[Row] = [("c", beat(number)) for number in range(5)]
     settled = exchanges(play(*rows, *(("b", beaten(number)) for number in range(2, 5))))
     assert told(settled)[:2] == ["Heartbeat 3 #0 unanswered limit", "Heartbeat 3 #1 unanswered limit"]
@@ -373,8 +373,8 @@ def test_a_frame_beyond_the_limit_keeps_its_header(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.plain
 def test_too_many_bytes_held_gives_up_the_oldest_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairer, "HELD_MAX", 8000)
-    monkeypatch.setattr(pairer, "STEP", 0)
+    monkeypatch.setattr(chunks_to_exchanges, "HELD_MAX", 8000)
+    monkeypatch.setattr(chunks_to_exchanges, "STEP", 0)
     monkeypatch.setattr(framing, "HELD_MAX", 8000)
     asked = [request(METADATA, 1, number, "app", {"topics": [{"name": "x" * 1500}]}) for number in range(8)]
     answered = [response(METADATA, 1, number, {"brokers": [], "topics": []}) for number in range(8)]

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.segments_to_exchanges import Engine
 from tests.exchanges.talks import Talker, interleaved, records, rows, run, segments
 from tests.sampling import sampled
 

@@ -11,7 +11,7 @@ import pytest
 
 from decoders.exchanges.exchange import Exchange, Settled
 from decoders.messages.exchange_json import to_json_dict
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 from tests.exchanges.talks import REVEALED, Talk, Talker, run, segments
 
 SEEDS = range(40)

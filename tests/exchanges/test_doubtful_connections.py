@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from decoders.exchanges import pairer
-from decoders.exchanges.engine import Engine
+from decoders.exchanges import chunks_to_exchanges
 from decoders.exchanges.exchange import Exchange, Skipped
-from decoders.tcp.chunks import Segment
+from decoders.exchanges.segments_to_exchanges import Engine
+from decoders.tcp.stream_chunks import Segment
 from tests.exchanges.prefixes import kafka
 from tests.exchanges.talks import Turns, request, run, segments
 from tests.splits.cut_captures import cut, rows, shown, stitched, whole
@@ -78,7 +78,7 @@ def test_other_protocols_stay_what_they_are(data: bytes) -> None:
 def test_only_so_many_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     every = one_after_another([(True, UNKNOWN)], [(True, UNKNOWN)], kafka(), ports=(50000, 50001, 50003))
     assert told(every) == [(1, 99, "unanswered")] * 2
-    monkeypatch.setattr(pairer, "DOUBTFUL_MAX", 3000)
+    monkeypatch.setattr(chunks_to_exchanges, "DOUBTFUL_MAX", 3000)
     assert sorted(str(row[0]) for row in told(every)) == ["1", "not_kafka"]
 
 

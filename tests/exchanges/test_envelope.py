@@ -17,7 +17,7 @@ from decoders.analysis.statistics import Statistics
 from decoders.exchanges.exchange import Exchange
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
-from decoders.protocol_facts.keys import CREATE_TOPICS, ENVELOPE
+from decoders.protocol_facts.api_keys import CREATE_TOPICS, ENVELOPE
 from tests.exchanges.talks import Turns, request, response, run, segments
 
 SCRAM = 51

@@ -12,8 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from decoders.errors import DecodeError
-from decoders.exchanges.engine import Engine
-from decoders.tcp.chunks import Segment
+from decoders.exchanges.segments_to_exchanges import Engine
+from decoders.tcp.stream_chunks import Segment
 from decoders.wire.state_serialization import pack, unpack
 from tests.exchanges.talks import API_VERSIONS, SYN, Talker, request, response
 from tests.exchanges.talks import segments as spoken

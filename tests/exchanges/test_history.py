@@ -8,12 +8,12 @@ from uuid import UUID
 
 import pytest
 
-from decoders.exchanges import history
+from decoders.exchanges import facts_from_earlier_exchanges
 from decoders.exchanges.body_reader import ApiReader
-from decoders.exchanges.engine import Engine
+from decoders.exchanges.chunks_to_exchanges import Pairer
 from decoders.exchanges.exchange import Exchange, Settled
-from decoders.exchanges.learned_names import list_nodes_of_answer
-from decoders.exchanges.pairer import Pairer
+from decoders.exchanges.segments_to_exchanges import Engine
+from decoders.exchanges.topic_and_node_names import list_nodes_of_answer
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
 from tests.captures.shipped import CLEAN, segments
@@ -179,7 +179,7 @@ def test_topic_ids_have_the_names_known_when_they_are_asked_for() -> None:
 
 @pytest.mark.plain
 def test_a_large_session_is_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "SESSION_PARTITIONS_MAX", 3)
+    monkeypatch.setattr(facts_from_earlier_exchanges, "SESSION_PARTITIONS_MAX", 3)
     talk = Talk()
     talk.fetch(0, 0, 1, 2)
     assert talk.fetch(1) == {"orders": [0, 1, 2]}
@@ -252,7 +252,7 @@ def test_members_of_the_new_protocol_have_epochs() -> None:
 
 
 def test_a_member_is_gone_with_its_connection() -> None:
-    from decoders.tcp.chunks import Close
+    from decoders.tcp.stream_chunks import Close
 
     talk = Talk()
     beat(talk, "app", "g", 5, "m-1")

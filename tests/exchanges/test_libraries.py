@@ -12,10 +12,10 @@ import pytest
 
 from captures.make.libraries.releases import FAMILIES, HELD_OUT, MINORS, NAMES
 from captures.make.libraries.table import TABLE, TRIED, table_of
+from decoders.exchanges.client_library_table import LIBRARIES
+from decoders.exchanges.client_library_traits import Traits
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.libraries import find_library_by_traits, find_program_of_client_id
-from decoders.exchanges.library_table import LIBRARIES
-from decoders.exchanges.library_traits import Traits
+from decoders.exchanges.find_client_library import find_library_by_traits, find_program_of_client_id
 from tests.exchanges.test_history import of_capture
 
 ROWS: Final[list[dict[str, Any]]] = [json.loads(line) for line in TRIED.read_text().splitlines()]

@@ -8,14 +8,14 @@ from typing import Any
 import orjson
 import pytest
 
+from decoders.exchanges.chunks_to_exchanges import Pairer
 from decoders.exchanges.connection_pairing import Pairing
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.pairer import Pairer
 from decoders.exchanges.pairer_state import export_context, resume_context
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
 from decoders.protocols.read_sasl_messages import SaslStep, guess_mechanism, read_sasl_step
-from decoders.schema.model import Side
+from decoders.schema.api_declaration import Side
 from tests.exchanges.chunked import Line, Row, exchanges, play
 from tests.exchanges.talks import framed, request, response
 

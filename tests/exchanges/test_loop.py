@@ -9,12 +9,12 @@ from random import Random
 import pytest
 
 from decoders.capture.read_capture import CaptureReader
-from decoders.exchanges import pairer
+from decoders.exchanges import chunks_to_exchanges
+from decoders.exchanges.chunks_to_exchanges import Context, UnusualHandler
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.pairer import Context, UnusualHandler
 from decoders.frames.framing import FrameDirection, take_bytes
 from decoders.messages.exchange_json import to_json_dict
-from decoders.tcp.chunks import Chunk, Segment
+from decoders.tcp.stream_chunks import Chunk, Segment
 from tests.captures.plain import read_bytes
 from tests.exchanges.talks import Talker, interleaved, records, run, segments
 from tests.exchanges.test_captures import CAPTURES, NEGATIVE, VALIDATOR
@@ -43,7 +43,7 @@ def same(every: list[Segment], monkeypatch: pytest.MonkeyPatch) -> None:
     """Assert that both loops give the same records."""
     quick = records(run(every))
     with monkeypatch.context() as patch:
-        patch.setattr(pairer, "take_chunks", plainly)
+        patch.setattr(chunks_to_exchanges, "take_chunks", plainly)
         slow = records(run(every))
     assert quick == slow
 

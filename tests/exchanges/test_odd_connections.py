@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from decoders.exchanges import pairer
-from decoders.exchanges.engine import Engine
+from decoders.exchanges import chunks_to_exchanges
 from decoders.exchanges.exchange import Ended, Exchange, Skipped
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.frames.framing import make_unframed_sizes
 from decoders.frames.read_and_judge_headers import NO, YES, judge_request
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 from kwcli.reading.sinks.closing_lines import describe_skipped_runs
 from tests.cli.worlds import kw
 from tests.exchanges.prefixes import kafka
@@ -157,7 +157,7 @@ def test_remarks_on_the_order_of_answers(
 ) -> None:
     every = segments([*kafka()[:2], *turns], Random(1))
     assert noted(every)[1:] == expected
-    monkeypatch.setattr(pairer, "take_chunks", plainly)
+    monkeypatch.setattr(chunks_to_exchanges, "take_chunks", plainly)
     assert noted(every)[1:] == expected
 
 

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 import pytest
 
 from decoders import encode_request, encode_response
-from decoders.exchanges import pairer
-from decoders.exchanges.engine import Engine
+from decoders.exchanges import chunks_to_exchanges
 from decoders.exchanges.exchange import Exchange, Settled
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.tcp import connection_table
-from decoders.tcp.chunks import Segment
-from decoders.tcp.connections import Connection, reverse_key
+from decoders.tcp.connection_and_halves import Connection, reverse_key
 from decoders.tcp.reassembly import ACK, FIN, RST, SYN
+from decoders.tcp.stream_chunks import Segment
 
 SECOND = 10**9
 BROKER = bytes([10, 9, 9, 9])
@@ -128,7 +128,7 @@ def test_a_connection_that_says_nothing_is_small(how: str) -> None:
 def test_a_connection_at_rest_goes_on(monkeypatch: pytest.MonkeyPatch, cut: int) -> None:
     rested, awake = Engine(), Engine()
     awake.pairer.context.awake = None
-    monkeypatch.setattr(pairer, "AWAKE_MIN", 0)
+    monkeypatch.setattr(chunks_to_exchanges, "AWAKE_MIN", 0)
     given: list[list[tuple[object, ...]]] = [[], []]
     for step in range(3):
         later = 600 * SECOND * step

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from decoders.apis import api
-from decoders.exchanges.partitions import PartitionPlaces, find_partition_places, partition_number_of_struct
-from decoders.schema.model import Side
+from decoders.exchanges.partitions_in_exchange import PartitionPlaces, find_partition_places, partition_number_of_struct
+from decoders.schema.api_declaration import Side
 
 TASKS = PartitionPlaces(("topic",), ("partitions",), ())
 

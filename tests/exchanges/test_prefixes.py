@@ -11,13 +11,13 @@ import jsonschema  # type: ignore[import-untyped]  # jsonschema ships no types
 import pytest
 
 from decoders.errors import DecodeError, Malformed, Truncated
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.filters import parse
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
 from decoders.protocols.read_prefix import read_prefix
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 from tests.exchanges.prefixes import PREFIXES, PROXY_1, REFUSED, kafka, proxy_2
 from tests.exchanges.talks import Turns, run, segments
 from tests.splits.cut_captures import cut, shown, stitched, whole

@@ -18,10 +18,10 @@ from decoders.limits import REMARKS_MAX
 from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
-from decoders.protocol_facts.remarks import REMARKS
+from decoders.protocol_facts.exchange_remarks import REMARKS
 from decoders.records.codecs.lz4 import inflate
 from decoders.records.encode_batches import records_from_json
-from decoders.schema.model import Side, resolve
+from decoders.schema.api_declaration import Side, resolve
 from decoders.schema.plan_walker import encode_by_walking
 from tests.exchanges.talks import framed, request, response, run, segments
 from tests.exchanges.test_captures import VALIDATOR

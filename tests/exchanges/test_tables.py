@@ -10,15 +10,15 @@ import pytest
 from decoders.apis import KEYS, api
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import ApiReaders, Needs
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import SESSION_PATHS, Exchange
-from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, TopicIdSource
+from decoders.exchanges.segments_to_exchanges import Engine
+from decoders.exchanges.topic_and_node_names import TOPIC_ID_SOURCES, TopicIdSource
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS
 from decoders.messages.build_body_json import list_errors_in_body, make_error_finder
-from decoders.schema.codec import encode
+from decoders.schema.api_declaration import Plan, Side, resolve
+from decoders.schema.decode_and_encode import encode
+from decoders.schema.field_projection import parse_want
 from decoders.schema.lazy_decoder import get_projector
-from decoders.schema.model import Plan, Side, resolve
-from decoders.schema.projection import parse_want
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.parse_units import parse_time
 from tests.exchanges.talks import Talker, run, segments

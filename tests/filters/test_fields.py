@@ -16,9 +16,9 @@ from decoders.exchanges.connection_pairing import set_request_missing, set_respo
 from decoders.exchanges.exchange import SESSION_PARTITIONS, Exchange
 from decoders.filters import parse
 from decoders.filters.exchange_paths import HISTORY
-from decoders.filters.fields import FIELDS, FieldRow, Kind, PacketSpan, Phase
-from decoders.protocol_facts.keys import FETCH
-from decoders.schema.model import Field, Side
+from decoders.filters.filter_field_table import FIELDS, FieldRow, Kind, PacketSpan, Phase
+from decoders.protocol_facts.api_keys import FETCH
+from decoders.schema.api_declaration import Field, Side
 from tests.filters.test_rows import Wanted, data
 
 CAPTURES: Final = ("tour.pcapng", "share-groups.pcapng", "sasl-raw.pcap")
@@ -140,7 +140,7 @@ def test_a_field_is_known_in_its_phase(name: str) -> None:
     found = phase_of(row, settled())
     declared = Phase.RESPONSE if name in LATER and row.phase is Phase.SETTLED else row.phase
     assert declared is found, (
-        f"{name} is known with {found.name}, not {row.phase.name}: its letter in FIELDS, decoders/filters/fields.py"
+        f"{name} is known with {found.name}, not {row.phase.name}: its letter in FIELDS, filter_field_table.py"
     )
 
 
@@ -159,7 +159,9 @@ _YEAR_NS: Final = 365 * 86400 * 10**9
 def test_values_are_of_the_declared_kind(name: str) -> None:
     row = FIELDS[name]
     found = list(values(row, settled()))
-    told = f"{name}: its kind in FIELDS, decoders/filters/fields.py, is {row.kind}; its values are {found[:2]}"
+    told = (
+        f"{name}: its kind in FIELDS, decoders/filters/filter_field_table.py, is {row.kind}; its values are {found[:2]}"
+    )
     assert all(isinstance(each, TYPES[row.kind]) for each in found), told
     assert (row.kind == "held") is isinstance(row.get(settled()[0]), Iterator), told
     assert (row.kind == "time") is any(isinstance(each, int) and each > _YEAR_NS for each in found), told
@@ -173,7 +175,7 @@ def test_a_field_of_earlier_exchanges_says_so(name: str) -> None:
     attached = next(each for each in settled() if each.api_key == FETCH)
     bare = copy(attached)
     bare.extra = {word: said for word, said in (attached.extra or {}).items() if word not in REMEMBERED}
-    told = f"{name}: `history` in FIELDS, decoders/filters/fields.py"
+    told = f"{name}: `history` in FIELDS, decoders/filters/filter_field_table.py"
     assert row.history is (value(row, attached) != value(row, bare)), told
 
 
@@ -183,5 +185,5 @@ def test_a_field_needs_what_it_reads(name: str) -> None:
     """Read alone, with only the parts of bodies that it asks for, a field has the same values."""
     row = FIELDS[name]
     alone = read_exchanges(data(CAPTURES[0]), needs=Wanted(parse(name)))
-    told = f"{name}: `entity` or `needs` in FIELDS, decoders/filters/fields.py"
+    told = f"{name}: `entity` or `needs` in FIELDS, decoders/filters/filter_field_table.py"
     assert [value(row, each) for each in alone] == [value(row, each) for each in every()], told

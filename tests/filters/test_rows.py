@@ -19,7 +19,7 @@ from decoders.exchanges.exchange import Exchange
 from decoders.filters import Filter, Phase, parse
 from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
-from decoders.schema.model import Side
+from decoders.schema.api_declaration import Side
 from tests.captures.plain import read_bytes
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"

@@ -10,8 +10,8 @@ import pytest
 from decoders.apis import KEYS, api
 from decoders.exchanges.exchange import Exchange
 from decoders.filters import FilterError, parse
-from decoders.filters.words_of_numbers import NamedNumber, fold_word, words_of_set
-from decoders.protocol_facts.enums import BITS, ENUMS
+from decoders.filters.number_comparison_words import NamedNumber, fold_word, words_of_set
+from decoders.protocol_facts.enum_words import BITS, ENUMS
 from tests.exchanges.talks import Turns, plan, request, response, run, segments
 from tests.filters.test_rows import Wanted, passed
 from tests.schema.values import random_value

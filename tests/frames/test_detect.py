@@ -13,7 +13,7 @@ from decoders.frames.detect_kafka_connection import UndecidedConnection
 from decoders.frames.read_and_judge_headers import FITS, HEAD, NO, YES, judge_request, judge_response
 from decoders.limits import UNDECIDED_MAX
 from decoders.protocols.recognise_protocols import describe_likely_protocol, find_likely_protocol, find_proven_protocol
-from decoders.tcp.chunks import Close, Gap
+from decoders.tcp.stream_chunks import Close, Gap
 from tests.exchanges.chunked import Line, Row, play, told
 from tests.exchanges.talks import framed, request, response
 

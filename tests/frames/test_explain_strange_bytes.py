@@ -15,9 +15,9 @@ from decoders.frames.explain_strange_bytes import explain_bytes
 from decoders.frames.explain_strange_numbers import STARTS, explain_line, explain_number, parse_number
 from decoders.protocols.recognise_protocols import MARKS
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Record
-from decoders.tcp.chunks import Gap
+from decoders.records.record_and_batch import Record
 from decoders.tcp.reassembly import Reassembly
+from decoders.tcp.stream_chunks import Gap
 from tests.broker.options import PASSWORDS
 from tests.captures.reading import exchanges
 from tests.captures.shipped import NEGATIVE, capture_bytes

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from decoders.frames import frame_search
-from decoders.frames.frame_search import find_request_places, find_response_places
+from decoders.frames import find_next_frame
+from decoders.frames.find_next_frame import find_request_places, find_response_places
 from tests.exchanges.talks import request, response
 
 NUMBERS = {1, -7, 2**31 - 1}
@@ -19,7 +19,7 @@ def test_few_and_many_correlation_ids_find_the_same(seed: int, monkeypatch: pyte
     parts = [response(12, 0, rng.choice([*NUMBERS, 5]), {}) + rng.randbytes(rng.randrange(9)) for _ in range(30)]
     data = b"".join(parts) + bytes(12)
     few = find_response_places(data, 1, NUMBERS)
-    monkeypatch.setattr(frame_search, "FEW", 0)
+    monkeypatch.setattr(find_next_frame, "FEW", 0)
     assert find_response_places(data, 1, NUMBERS) == few
     assert len(few) > 10
     assert find_response_places(data, 1, set()) == []

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from decoders.limits import MIB
 from decoders.messages.whole_messages import encode_response
 from decoders.records.codecs import NAMES, deflate
-from decoders.wire.primitives import write_uvarint
+from decoders.wire.primitive_types import write_uvarint
 from kwcli.options import FORMATS, WITHOUT_BODIES
 from tests.capture.spoken import spoken
 from tests.exchanges.talks import framed, request, response, segments

@@ -11,11 +11,11 @@ from functools import cache
 from random import Random
 from typing import Final
 
-from decoders.exchanges.engine import Engine
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.limits import IDLE_NS
-from decoders.tcp.chunks import Segment
-from decoders.tcp.connections import FAR, PATIENCE_NS
+from decoders.tcp.connection_and_halves import FAR, PATIENCE_NS
 from decoders.tcp.reassembly import Reassembly
+from decoders.tcp.stream_chunks import Segment
 from tests.exchanges.mistreated import shaken
 from tests.exchanges.talks import ACK, FIN, MS, SYN, Talker, Turns, segments
 from tests.splits.cut_captures import Shown, cut, rows, shown, stitched, whole

@@ -10,9 +10,9 @@ from functools import cache
 from random import Random
 
 from decoders.errors import DecodeError
-from decoders.schema.codec import decode, decode_exactly, encode
+from decoders.schema.api_declaration import Plan, resolve
+from decoders.schema.decode_and_encode import decode, decode_exactly, encode
 from decoders.schema.lazy_decoder import get_encoder
-from decoders.schema.model import Plan, resolve
 from decoders.schema.plan_walker import encode_by_walking
 from tests.apis.everything import all_layouts
 from tests.schema.declarations import message

@@ -18,10 +18,10 @@ from typing import Any, Final
 from decoders.apis import KEYS, api
 from decoders.errors import DecodeError
 from decoders.messages.whole_messages import Request, decode_request, encode_response
-from decoders.protocol_facts.routing import route_of_api
-from decoders.schema.model import Plan, PlanField
-from decoders.wire.primitives import RANGES
-from kwcli.calling.run import PROBLEMS_TOLD
+from decoders.protocol_facts.request_routing import route_of_api
+from decoders.schema.api_declaration import Plan, PlanField
+from decoders.wire.primitive_types import RANGES
+from kwcli.calling.run_call import PROBLEMS_TOLD
 from kwcli.options import FORMATS
 from tests.cli.worlds import Outcome, kw
 from tests.exchanges.talks import plan

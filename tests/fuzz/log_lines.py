@@ -12,7 +12,7 @@ from typing import Final
 
 from decoders.apis import NAMES
 from decoders.frames.explain_strange_numbers import explain_line, explain_number
-from decoders.protocol_facts.errors.log_lines import LOG_LINES
+from decoders.protocol_facts.errors.known_log_lines import LOG_LINES
 from decoders.protocols.recognise_protocols import MARKS
 from kwcli.reference.error_rows import find_codes_and_causes
 

@@ -12,11 +12,11 @@ from functools import cache
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import ENDED_KEYS, Ended, Row
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.messages.exchange_json import to_json_dict
-from decoders.tcp.chunks import Gap, Segment
-from decoders.tcp.connections import FAR
+from decoders.tcp.connection_and_halves import FAR
+from decoders.tcp.stream_chunks import Gap, Segment
 from tests.exchanges.mistreated import shaken
 from tests.exchanges.talks import MS, REVEALED, Talker, Turns, segments
 from tests.splits.cut_captures import rows

@@ -17,8 +17,8 @@ from typing import Final
 
 from decoders.apis import KEYS, api
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Record
-from decoders.schema.model import Side
+from decoders.records.record_and_batch import Record
+from decoders.schema.api_declaration import Side
 from kwcli.options import ANSWER_FORMATS, FORMATS, WITHOUT_BODIES
 from kwcli.stats.render_statistics import FORMATS as STATS_FORMATS
 from kwcli.terminal_escaping import ERASE

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from random import Random
 
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
-from decoders.tcp.chunks import Segment
+from decoders.exchanges.segments_to_exchanges import Engine
+from decoders.tcp.stream_chunks import Segment
 from tests.exchanges.prefixes import PREFIXES, REFUSED
 from tests.exchanges.talks import Talker, Turns, interleaved, segments
 from tests.splits.cut_captures import Shown, rows, shown, whole

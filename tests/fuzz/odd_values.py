@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from decoders.analysis.dimension_and_metric_table import METRICS
-from decoders.filters.fields import FIELDS
+from decoders.filters.filter_field_table import FIELDS
+from decoders.messages.parse_request_log import RequestLogLines
 from decoders.messages.read_ndjson import RecordLines
-from decoders.messages.request_log import RequestLogLines
 from decoders.mocking.cluster_from_recording import RecordedCluster, RedactedRecording
 from decoders.mocking.handler_table import make_brokers
 from kwcli.run_environment import Exit

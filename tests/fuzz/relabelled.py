@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from decoders.apis import KEYS, api
-from decoders.protocol_facts.keys import ENVELOPE, SASL_HANDSHAKE
-from decoders.schema.model import Plan, PlanField
+from decoders.protocol_facts.api_keys import ENVELOPE, SASL_HANDSHAKE
+from decoders.schema.api_declaration import Plan, PlanField
 from decoders.schema.plan_walker import encode_by_walking
 from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER

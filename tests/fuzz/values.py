@@ -20,11 +20,11 @@ import orjson
 
 from decoders.messages.registries.learn_registry_schemas import learn_from_http, learn_from_schemas_record
 from decoders.protocols.read_http_exchanges import HttpExchange
-from decoders.schema.json_form import bytes_from_json
-from decoders.values.model import RegisteredSchema, SchemaOrigin, SchemaReference
-from decoders.values.store import SchemaStore
+from decoders.schema.body_json_form import bytes_from_json
+from decoders.values.schema_store import SchemaStore
+from decoders.values.schemas_and_decoded_values import RegisteredSchema, SchemaOrigin, SchemaReference
 from decoders.values.value_decoder import ValueDecoder
-from decoders.wire.primitives import write_varlong
+from decoders.wire.primitive_types import write_varlong
 from tests.fuzz.program import ROOT
 
 _ORIGIN: Final = SchemaOrigin("capture", 1)

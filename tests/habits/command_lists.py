@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from decoders.protocol_facts.releases import RELEASES
+from decoders.protocol_facts.kafka_releases import RELEASES
 from tests.cli.worlds import Outcome, kw, world
 from tests.habits.faulty_captures import made_folder
 

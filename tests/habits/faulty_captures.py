@@ -12,8 +12,8 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
-from decoders.tcp.chunks import Segment
-from decoders.tcp.connections import format_endpoints
+from decoders.tcp.connection_and_halves import format_endpoints
+from decoders.tcp.stream_chunks import Segment
 from tests.capture.blocks import enhanced, interface, section, statistics
 from tests.capture.frames import ACK, SYN, ethernet, ipv4, ipv6, tcp
 from tests.capture.pcap_writer import PcapWriter

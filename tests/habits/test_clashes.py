@@ -11,8 +11,8 @@ from types import ModuleType
 import click
 import pytest
 
+from kwcli.clashing_options import Clash
 from kwcli.main import Commands
-from kwcli.option_clashes import Clash
 from tests.habits.command_lists import Row, missing, read_rows, run_row
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +22,7 @@ OF_CLASHES = [row for row in ROWS if row.place.startswith("clashes:")]
 
 def _find_modules() -> Iterator[ModuleType]:
     for path in sorted((ROOT / "kwcli").rglob("*.py")):
-        if "Clash(" in path.read_text() and path.name != "option_clashes.py":
+        if "Clash(" in path.read_text() and path.name != "clashing_options.py":
             yield import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 
 from decoders.embedded import encode_embedded_from_json
-from decoders.schema.json_form import json_bytes
+from decoders.schema.body_json_form import json_bytes
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE
 from tests.cli.worlds import kw
 

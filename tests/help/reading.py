@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from kwcli.help.pages import TOPICS, read_page
+from kwcli.help.handbook_pages import TOPICS, read_page
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 README: Final = (ROOT / "README.md").read_text()

@@ -16,7 +16,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from kwcli.help.pages import read_page
+from kwcli.help.handbook_pages import read_page
 from tests.help.reading import ROOT, python_of
 
 PAGE: Final = read_page("contributing")
@@ -24,8 +24,8 @@ FIRST_SCREEN: Final = 60
 # Table → its file, and the row behind which the example's row is put.
 TABLES: Final = (
     ("kwcli/main.py", "COMMANDS"),
-    ("kwcli/help/pages.py", "TOPICS"),
-    ("kwcli/analyses/flat_columns.py", ""),
+    ("kwcli/help/handbook_pages.py", "TOPICS"),
+    ("kwcli/analyses/csv_and_table_columns.py", ""),
 )
 TOUR: Final = ROOT / "captures/tour.pcapng"
 

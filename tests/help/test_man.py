@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.help.man import format_man_page
-from kwcli.help.pages import TOPICS
+from kwcli.help.handbook_pages import TOPICS
+from kwcli.help.manual_page import format_man_page
 from kwcli.main import kw as program
 from tests.cli.worlds import kw
 from tests.help.reading import TEXTS

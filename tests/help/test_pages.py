@@ -16,9 +16,9 @@ import pytest
 
 import kwcli.help
 from decoders.analysis.dimension_and_metric_table import METRICS
-from decoders.analysis.dimensions import DIMENSIONS
+from decoders.analysis.read_dimension_values import DIMENSIONS
 from decoders.filters import FIELDS
-from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page
+from kwcli.help.handbook_pages import ALIASES, TOPICS, describe_topic, read_page
 from kwcli.main import COMMANDS
 from kwcli.main import kw as program
 from kwcli.output import FORMATS

@@ -14,7 +14,7 @@ from decoders.messages.whole_messages import decode_response
 from decoders.protocol_facts.errors.error_codes import find_error_code
 from decoders.protocol_facts.errors.error_places import ERROR_PLACES, IN_PARTITIONS, EachElement, Row, UntilVersion
 from decoders.protocol_facts.errors.errors_by_api import is_plausible_error
-from decoders.schema.model import Field
+from decoders.schema.api_declaration import Field
 
 TOPIC = UUID(int=7)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from decoders.analysis.dimensions import DIMENSIONS
+from decoders.analysis.read_dimension_values import DIMENSIONS
 from decoders.exchanges.body_reader import ApiReaders, Needs
 from decoders.exchanges.connection_pairing import (
     set_initial_values,
@@ -16,7 +16,6 @@ from decoders.exchanges.connection_pairing import (
     set_response_missing,
     set_response_of_exchange,
 )
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange
 from decoders.exchanges.exchange_attribute_table import (
     ALWAYS,
@@ -28,14 +27,15 @@ from decoders.exchanges.exchange_attribute_table import (
     SLOTS,
 )
 from decoders.exchanges.exchange_fields import _ROWS, EXCHANGE_FIELDS, SHAPES
-from decoders.exchanges.learned_names import Topics
+from decoders.exchanges.segments_to_exchanges import Engine
+from decoders.exchanges.topic_and_node_names import Topics
 from decoders.filters.exchange_paths import record_path
-from decoders.filters.fields import FIELDS
+from decoders.filters.filter_field_table import FIELDS
 from decoders.frames.framing import Frame
 from decoders.messages.exchange_json import exchange_json
 from decoders.splits.decode_with_unknown_past import ORPHAN_ATTRIBUTES
 from kwcli.declarations.make_published_schemas import PUBLISHED, format_schema, make_record_schema
-from kwcli.output.columns import COLUMNS, WORDS
+from kwcli.output.column_table import COLUMNS, WORDS
 from kwcli.pipeline.tables.exchange_columns import BODY_COLUMNS
 from kwcli.pipeline.tables.stored_exchanges import EXCHANGE_COLUMNS
 from kwcli.pipeline.tables.table_columns import EXCHANGES

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from decoders.messages.build_body_json import read_body_json
 from decoders.messages.guess_api import Candidate, guess_request, guess_response
 from decoders.messages.whole_messages import encode_message
-from decoders.schema.model import Versions
+from decoders.schema.api_declaration import Versions
 from tests.captures.reading import exchanges
 from tests.captures.shipped import CLEAN, capture_bytes
 from tests.exchanges.talks import framed, request, response

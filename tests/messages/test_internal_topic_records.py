@@ -17,7 +17,7 @@ from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import encode_json
 from decoders.records.encode_batches import encode_batch
-from decoders.schema.model import resolve
+from decoders.schema.api_declaration import resolve
 from kwcli.run_environment import Exit
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw

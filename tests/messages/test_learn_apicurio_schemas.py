@@ -9,7 +9,7 @@ import pytest
 
 from decoders.messages.registries.learn_apicurio_schemas import ApicurioTraffic, find_schema_type
 from decoders.protocols.read_http_exchanges import HttpExchange
-from decoders.values.model import RegisteredSchema, SchemaReference
+from decoders.values.schemas_and_decoded_values import RegisteredSchema, SchemaReference
 
 V2, V3 = "/apis/registry/v2", "/apis/registry/v3"
 AVRO = '{"type":"record","name":"Order","fields":[]}'

@@ -10,15 +10,15 @@ import pytest
 
 from decoders.apis import KEYS, api
 from decoders.embedded import encode_embedded
-from decoders.messages import enum_names
+from decoders.messages import words_for_body_numbers
 from decoders.messages.build_body_json import Options
-from decoders.messages.byte_layout import split_frame
 from decoders.messages.exchange_json import to_json_dict
-from decoders.messages.single_message import SingleMessage, frame_body, message_json
+from decoders.messages.single_message_json import SingleMessage, frame_body, message_json
+from decoders.messages.split_frame_into_parts import split_frame
 from decoders.messages.whole_messages import encode_message
-from decoders.protocol_facts.enums import BITS, ENUMS
+from decoders.protocol_facts.enum_words import BITS, ENUMS
 from decoders.protocol_facts.number_words import API, ERROR, number_set_of_field, word_for_number_in_set
-from decoders.schema.model import Plan, Side, resolve
+from decoders.schema.api_declaration import Plan, Side, resolve
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw
 from tests.exchanges.talks import Turns, plan, request, response, run, segments
@@ -142,7 +142,7 @@ def test_structures_inside_bytes() -> None:
 
 @pytest.mark.parametrize("deferred", [False, True])
 def test_more_than_are_listed_are_counted(monkeypatch: pytest.MonkeyPatch, deferred: bool) -> None:
-    monkeypatch.setattr(enum_names, "NAMES_SHOWN_MAX", 7)
+    monkeypatch.setattr(words_for_body_numbers, "NAMES_SHOWN_MAX", 7)
     answered = {
         "topics": [{"name": f"t{number}", "error_code": 3} for number in range(20)],
         "brokers": [],
@@ -181,7 +181,7 @@ def test_a_large_answer_is_named_as_it_is_read() -> None:
 )
 def test_records_of_others_break_nothing(record: dict[str, Any]) -> None:
     whole = {"kind": "exchange", "api_key": 0, "api_version": 9, "request": None, "response": None, **record}
-    enum_names.add_words_for_numbers(whole)
+    words_for_body_numbers.add_words_for_numbers(whole)
     assert "names" not in whole
 
 

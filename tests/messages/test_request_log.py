@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 from decoders.exchanges.exchange import Exchange
-from decoders.messages.request_log import RequestLogLines
+from decoders.messages.parse_request_log import RequestLogLines
 from kwcli.run_environment import Exit
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import Outcome, kw, world

@@ -15,10 +15,10 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from decoders.exchanges.exchange import ConnectionInfo, Exchange
-from decoders.exchanges.learned_names import Topics
+from decoders.exchanges.topic_and_node_names import Topics
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
-from decoders.schema.json_form import json_text, text_of_cell
+from decoders.schema.body_json_form import json_text, text_of_cell
 from kwcli.options import ANSWER_FORMATS, FORMATS
 from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.run_environment import Exit

@@ -14,7 +14,7 @@ from decoders import encode_embedded
 from decoders.apis import KEYS, api
 from decoders.embedded import parse_structure_declaration
 from decoders.embedded.structure_holders import HOLDERS
-from decoders.schema.model import Plan, PlanField, Side, resolve
+from decoders.schema.api_declaration import Plan, PlanField, Side, resolve
 from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 from tests.capture.pcap_writer import PcapWriter

@@ -12,7 +12,7 @@ from decoders.mocking.client_connections import MockBrokers, MockConnection
 from decoders.mocking.cluster_state import MockCluster, MockNode
 from decoders.mocking.handler_table import make_brokers
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch
+from decoders.records.record_and_batch import Batch
 
 TOPIC: Final = "orders"
 

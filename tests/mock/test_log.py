@@ -53,7 +53,7 @@ def test_old_clients_get_records_in_their_format(version: int, magic: int) -> No
 def test_old_clients_write_records_in_their_format(magic: int) -> None:
     from decoders import Record
     from decoders.records.encode_batches import encode_batch
-    from decoders.records.model import Batch
+    from decoders.records.record_and_batch import Batch
 
     stamp = 5 if magic else None
     data = encode_batch([Record(0, stamp, b"k", b"a"), Record(1, stamp, b"k", b"b")], Batch(magic=magic))

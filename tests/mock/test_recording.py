@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from decoders import encode_request, read_exchanges
 from decoders.apis import NAMES, api
-from decoders.frames.live_framing import SIZE
+from decoders.frames.frame_places_in_live_streams import SIZE
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.mocking.cluster_from_recording import READ, RecordedCluster, RedactedRecording
 from decoders.mocking.cluster_state import MockCluster
@@ -87,7 +87,7 @@ def test_a_recording_without_its_records_is_refused(tmp_path: Path) -> None:
 def record(recording: RecordedCluster, name: str, version: int, response: dict[str, Any], topic: str) -> None:
     """Add a request of client `test` and its response to a recording."""
     from decoders.exchanges.exchange import ConnectionInfo, Exchange
-    from decoders.exchanges.learned_names import Topics
+    from decoders.exchanges.topic_and_node_names import Topics
 
     row = Exchange()
     row.connection_info = ConnectionInfo(1, "127.0.0.1:5", "127.0.0.1:9092", 0, Topics())

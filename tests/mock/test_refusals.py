@@ -12,9 +12,9 @@ import pytest
 from decoders import decode_response, encode_response
 from decoders.apis import api
 from decoders.messages.error_answers import make_error_answer
-from decoders.mocking import refusal
+from decoders.mocking import refusal_error
 from decoders.mocking.finish_responses import drop_fields_beyond_version
-from decoders.schema.model import resolve
+from decoders.schema.api_declaration import resolve
 from tests.mock.stage import TOPIC, Stage
 
 Body = Mapping[str, Any]
@@ -128,11 +128,11 @@ def test_a_new_member_is_told_its_id_with_the_error() -> None:
 def test_every_error_of_a_refusal_has_a_name_of_kafka() -> None:
     named = {
         node.args[0]
-        for path in sorted(Path(refusal.__file__).parent.glob("*.py"))
+        for path in sorted(Path(refusal_error.__file__).parent.glob("*.py"))
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Refusal"
     }
     words = {node.value for each in named for node in ast.walk(each) if isinstance(node, ast.Constant)}
     names = {word for word in words if isinstance(word, str) and word.isupper()}
     assert len(names) > 30
-    assert names <= set(refusal.CODES)
+    assert names <= set(refusal_error.CODES)

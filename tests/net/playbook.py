@@ -11,7 +11,7 @@ import decoders
 from kwcli.net.config.client_config import SaslSettings
 from kwcli.net.explain_connection_end import ConnectionStop
 from kwcli.net.sasl import Mechanism, make_mechanism
-from kwcli.net.session.session import Event, Opened, Outgoing, ReceivedAnswer, Session
+from kwcli.net.session.broker_session import Event, Opened, Outgoing, ReceivedAnswer, Session
 
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
 # A current broker, as far as these plays need it.

@@ -10,9 +10,9 @@ from collections.abc import Callable
 import pytest
 
 import decoders
+from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_config import Address, ClientConfig
-from kwcli.net.deadline import Deadline
-from kwcli.net.session.blocking import BrokerConnection
+from kwcli.net.session.blocking_connection import BrokerConnection
 from kwcli.run_environment import Failure
 from tests.net.playbook import MODERN, offers
 from tests.net.responder import Responder, Script, framed, read_frame

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from decoders.limits import HOST_MAX
-from kwcli.net.addresses import (
+from kwcli.net.parse_addresses import (
     AddressError,
     find_address_problem,
     format_address,

@@ -7,8 +7,8 @@ from contextlib import suppress
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kwcli.net.addresses import AddressError, format_address, parse_address, parse_addresses
-from kwcli.net.config import client_properties, jaas
+from kwcli.net.config import client_properties, jaas_logins
+from kwcli.net.parse_addresses import AddressError, format_address, parse_address, parse_addresses
 from kwcli.net.sasl import SaslRefused
 from kwcli.net.sasl.oauthbearer import OAuthBearer
 from kwcli.net.sasl.scram import Scram
@@ -67,8 +67,8 @@ def test_stores(content: bytes, password: str | None) -> None:
 
 @given(st.text(max_size=200))
 def test_texts(text: str) -> None:
-    with suppress(jaas.JaasError):
-        jaas.parse_jaas(text)
+    with suppress(jaas_logins.JaasError):
+        jaas_logins.parse_jaas(text)
     client_properties.parse_properties_with_lines(text)
     list(read_pem_and_jks.find_pem_blocks(text))
     list(read_pem_and_jks.find_pem_blocks(f"-----BEGIN X-----{text}-----END X-----"))

@@ -17,11 +17,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from decoders.limits import HTTP_ANSWER_MAX
-from kwcli.extras import pip_command_for_extra
+from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.build_config import build_client_config
 from kwcli.net.config.client_config import AwsSettings, ConnectionOptions, SaslSettings
-from kwcli.net.deadline import Deadline
 from kwcli.net.session.oauth_tokens import Credentials
+from kwcli.pip_extras import pip_command_for_extra
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw, world
 from tests.net import hostile_http as servers

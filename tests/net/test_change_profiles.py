@@ -10,8 +10,8 @@ import pytest
 from kwcli.net.config.build_config import build_client_config
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.config.client_properties import Pair, parse_properties_with_lines
+from kwcli.net.config.connection_profiles import Profiles
 from kwcli.net.config.export_profile import KINDS, export_profile
-from kwcli.net.config.profiles import Profiles
 from kwcli.run_environment import Exit
 from tests.cli.worlds import Outcome, kw, world
 

@@ -9,9 +9,9 @@ import time
 import pytest
 
 import decoders
-from kwcli.net.cluster import ClusterClient
+from kwcli.net.cluster_client import ClusterClient
+from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_config import ClientConfig
-from kwcli.net.deadline import Deadline
 from tests.net.playbook import offers
 from tests.net.responder import Responder, each_request, framed
 

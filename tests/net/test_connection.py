@@ -10,14 +10,14 @@ from typing import NamedTuple
 import pytest
 
 import decoders
-from decoders.schema.model import Versions
+from decoders.schema.api_declaration import Versions
+from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_config import Address, ClientConfig, SaslSettings
-from kwcli.net.deadline import Deadline
 from kwcli.net.explain_connection_end import ConnectionStop
 from kwcli.net.sasl import make_mechanism
-from kwcli.net.session.blocking import BrokerConnection, Reply
-from kwcli.net.session.negotiation import Offer
-from kwcli.net.session.session import Session
+from kwcli.net.session.blocking_connection import BrokerConnection, Reply
+from kwcli.net.session.broker_session import Session
+from kwcli.net.session.version_negotiation import Offer
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_config import KeyStoreFile, OAuthSettings, SaslSettings
-from kwcli.net.deadline import Deadline
 from kwcli.net.session.oauth_tokens import Credentials
 from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.run_environment import Exit, Failure

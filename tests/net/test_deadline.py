@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwcli.net.deadline import Deadline
+from kwcli.net.command_deadline import Deadline
 
 
 def test_time_runs_out_and_not_below() -> None:

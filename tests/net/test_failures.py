@@ -11,7 +11,7 @@ import pytest
 
 import decoders
 from decoders.limits import FRAME_MAX
-from kwcli.net.deadline import Deadline
+from kwcli.net.command_deadline import Deadline
 from kwcli.run_environment import Exit
 from tests.net.responder import Responder, each_request, framed, read_frame
 from tests.net.servers import (

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from decoders.limits import HTTP_ANSWER_MAX, HTTP_HEAD_MAX, MIB
+from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_config import KeyStoreFile, OAuthSettings, TlsSettings
-from kwcli.net.deadline import Deadline
 from kwcli.net.http_client import HttpAnswer, HttpProblem, HttpServer, ask_http
 from kwcli.net.session.oauth_tokens import fetch_token as ask_token
 from kwcli.net.tls_connect import make_client_context

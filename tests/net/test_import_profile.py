@@ -8,8 +8,8 @@ import pytest
 
 from kwcli.net.config.build_config import build_client_config
 from kwcli.net.config.client_config import ConnectionOptions
+from kwcli.net.config.connection_profiles import Profiles
 from kwcli.net.config.other_cli_configs import parse_clusters_of_other_cli
-from kwcli.net.config.profiles import Profiles
 from kwcli.run_environment import Exit
 from tests.cli.worlds import Outcome, kw, world
 

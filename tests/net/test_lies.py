@@ -16,15 +16,15 @@ import pytest
 
 import decoders
 from kwcli.net import metadata_messages
-from kwcli.net.addresses import find_address_problem
-from kwcli.net.cluster import ClusterClient
+from kwcli.net.cluster_client import ClusterClient
+from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_config import ClientConfig
-from kwcli.net.deadline import Deadline
-from kwcli.net.session.blocking import BrokerConnection
+from kwcli.net.parse_addresses import find_address_problem
+from kwcli.net.session.blocking_connection import BrokerConnection
 from kwcli.net.session.open_asyncio_connections import Dialler
-from kwcli.proxy.listeners import ProxyListeners, ProxyPorts
+from kwcli.proxy.node_listeners import ProxyListeners, ProxyPorts
+from kwcli.proxy.proxy_settings import discover_nodes
 from kwcli.proxy.relay.rewrite_addresses import Endpoint
-from kwcli.proxy.settings import discover_nodes
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import Outcome, kw, world
 from tests.net.liar import Change, Liar
@@ -348,7 +348,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
         clock.now += 1 / 64
         raise Failure(f"{address[0]} refused the connection")
 
-    monkeypatch.setattr("kwcli.net.cluster.BrokerConnection.open", attempt)
+    monkeypatch.setattr("kwcli.net.cluster_client.BrokerConnection.open", attempt)
     monkeypatch.setattr("kwcli.proxy.check_before_start.time", SimpleNamespace(monotonic=clock.monotonic))
     monkeypatch.setattr("tests.net.test_lies.CLOCK", clock)
     return places
@@ -443,7 +443,7 @@ def test_ports_of_many_nodes_are_written_down_once(tmp_path: Any, monkeypatch: p
         written.append(target)
         replace(source, target)
 
-    monkeypatch.setattr("kwcli.proxy.listeners.os.replace", counted)
+    monkeypatch.setattr("kwcli.proxy.node_listeners.os.replace", counted)
     file = str(tmp_path / "ports.json")
     first = ProxyPorts(20000, "one", file, nodes=range(1000, 21000))
     assert (first.find_port(20999), written) == (41000, [file])

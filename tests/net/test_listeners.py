@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import decoders
+from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_config import (
     Address,
     ClientConfig,
@@ -16,8 +17,7 @@ from kwcli.net.config.client_config import (
     SaslSettings,
     TlsSettings,
 )
-from kwcli.net.deadline import Deadline
-from kwcli.net.session.blocking import BrokerConnection, Reply
+from kwcli.net.session.blocking_connection import BrokerConnection, Reply
 from kwcli.run_environment import Exit, Failure
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers

@@ -13,12 +13,12 @@ import pytest
 import decoders.apis
 from decoders.apis import api
 from decoders.messages.whole_messages import decode_message, encode_message
-from decoders.protocol_facts.keys import DESCRIBE_CLUSTER, FIND_COORDINATOR, LIST_OFFSETS, METADATA
-from decoders.schema.model import ALL, FOREVER, Api, Field, Message, Versions
+from decoders.protocol_facts.api_keys import DESCRIBE_CLUSTER, FIND_COORDINATOR, LIST_OFFSETS, METADATA
+from decoders.schema.api_declaration import ALL, FOREVER, Api, Field, Message, Versions
 from kwcli.net import metadata_messages
-from kwcli.net.cluster import ClusterClient
+from kwcli.net.cluster_client import ClusterClient
+from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_config import ClientConfig
-from kwcli.net.deadline import Deadline
 from kwcli.net.metadata_messages import KINDS
 from tests.calling.scripted import Node, metadata
 

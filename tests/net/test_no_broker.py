@@ -14,11 +14,11 @@ import pytest
 
 import decoders
 from decoders.limits import FRAME_MAX
+from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_config import ClientConfig, Protocol, TlsSettings
-from kwcli.net.connector import Connector
-from kwcli.net.deadline import Deadline
-from kwcli.net.session.blocking import BrokerConnection, Reply
-from kwcli.net.session.session import OPENING_FRAME_MAX
+from kwcli.net.open_connections import Connector
+from kwcli.net.session.blocking_connection import BrokerConnection, Reply
+from kwcli.net.session.broker_session import OPENING_FRAME_MAX
 from kwcli.run_environment import Exit
 from tests.net.playbook import offers
 from tests.net.responder import Responder, Script, each_request, framed, sends

@@ -14,7 +14,7 @@ import pytest
 from kwcli.net.config import client_properties
 from kwcli.net.config.build_config import build_client_config
 from kwcli.net.config.client_config import ConnectionOptions
-from kwcli.net.config.profiles import Profiles
+from kwcli.net.config.connection_profiles import Profiles
 from kwcli.private_files import can_be_changed_by_others, lock_file
 from kwcli.run_environment import Environment, Exit, Failure
 from tests.cli.worlds import Outcome, kw, world
@@ -208,9 +208,9 @@ def test_a_profile_of_another_user_is_not_used(place: str, home: Path, monkeypat
         return os.stat_result(values)
 
     fstat, plain = os.fstat, os.stat
-    monkeypatch.setattr("kwcli.net.config.profiles.os.fstat", lambda handle: owned(fstat(handle)))
-    monkeypatch.setattr("kwcli.net.config.profiles.os.stat", lambda path, **more: owned(plain(path, **more)))
-    monkeypatch.setattr("kwcli.net.config.profiles.os.geteuid", lambda: plain(home).st_uid or 1000)
+    monkeypatch.setattr("kwcli.net.config.connection_profiles.os.fstat", lambda handle: owned(fstat(handle)))
+    monkeypatch.setattr("kwcli.net.config.connection_profiles.os.stat", lambda path, **more: owned(plain(path, **more)))
+    monkeypatch.setattr("kwcli.net.config.connection_profiles.os.geteuid", lambda: plain(home).st_uid or 1000)
     with pytest.raises(Failure, match="belongs to another user, who can change it"):
         Profiles(home / "kw").read_pairs("p")
 

@@ -11,7 +11,7 @@ import confluent_kafka
 import pytest
 
 from kwcli.net.config import client_properties
-from kwcli.net.config.jaas import JaasError, JaasLogin, parse_jaas
+from kwcli.net.config.jaas_logins import JaasError, JaasLogin, parse_jaas
 from tests.broker.fixture import needs_brokers
 from tests.broker.jars import client_jars
 

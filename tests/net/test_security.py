@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kwcli.net.sasl.mechanism import PlainMechanism
-from kwcli.net.session import authentication
+from kwcli.net.session import sasl_authentication
 from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.run_environment import Exit
 from tests.broker.cluster import Cluster
@@ -132,7 +132,7 @@ def test_tls_both_ways(scene: Scene, client: str) -> None:
 def test_sasl(scene: Scene, listener: str, login: str, handshake: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With SaslHandshake 0 the tokens are not framed, as for brokers before 1.0."""
     if handshake == 0:
-        monkeypatch.setattr(authentication, "_choose_authenticate_version", lambda _versions: None)
+        monkeypatch.setattr(sasl_authentication, "_choose_authenticate_version", lambda _versions: None)
     ok(scene.call(listener, listener, {**LOGINS[login], **(CA if listener == "SASL_SSL" else {})}))
 
 
@@ -291,7 +291,7 @@ def test_a_mechanism_that_the_broker_does_not_take(
 ) -> None:
     monkeypatch.setattr("kwcli.net.sasl.kerberos.Gssapi", lambda _sasl, _host: Stranger("u", "p"))
     if handshake == 0:
-        monkeypatch.setattr(authentication, "_choose_authenticate_version", lambda _versions: None)
+        monkeypatch.setattr(sasl_authentication, "_choose_authenticate_version", lambda _versions: None)
     done = scene.call("SASL_PLAINTEXT", "SASL_PLAINTEXT", {"sasl.mechanism": "GSSAPI"})
     assert done.code == Exit.REFUSED
     head, told, remedy = done.err.strip().replace("; ", ": ").split(": ")[1:]
@@ -304,7 +304,7 @@ def test_a_mechanism_that_the_broker_does_not_take(
 @pytest.mark.parametrize("login", ["plain", "scram-256", "oauth"])
 def test_refused_after_handshake_0(scene: Scene, login: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An old broker closes the connection instead of answering."""
-    monkeypatch.setattr(authentication, "_choose_authenticate_version", lambda _versions: None)
+    monkeypatch.setattr(sasl_authentication, "_choose_authenticate_version", lambda _versions: None)
     wrong = {"sasl.oauthbearer.token": "abc"} if login == "oauth" else {**LOGINS[login], "sasl.password": "hunter2"}
     done = scene.call("SASL_PLAINTEXT", "SASL_PLAINTEXT", wrong)
     assert done.code == Exit.REFUSED

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from decoders.limits import FRAME_MAX
 from decoders.messages.whole_messages import encode_response
 from kwcli.net.explain_connection_end import Cause
-from kwcli.net.session.negotiation import make_assumed_offer
-from kwcli.net.session.session import OPENING_FRAME_MAX, Session, SessionPhase
+from kwcli.net.session.broker_session import OPENING_FRAME_MAX, Session, SessionPhase
+from kwcli.net.session.version_negotiation import make_assumed_offer
 from kwcli.run_environment import Exit
 from tests.net.playbook import MODERN, PIECES, Play, framed, offers, plain
 

@@ -8,7 +8,7 @@ import time
 import decoders
 from kwcli.net.config.client_config import SaslSettings
 from kwcli.net.sasl import make_mechanism
-from kwcli.net.session.session import Event, ReceivedAnswer, Session, SessionPhase
+from kwcli.net.session.broker_session import Event, ReceivedAnswer, Session, SessionPhase
 from tests.net.playbook import MODERN, offers
 from tests.net.responder import Responder, each_request, framed
 

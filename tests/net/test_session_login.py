@@ -8,8 +8,8 @@ import pytest
 
 from kwcli.net.config.client_config import SaslSettings
 from kwcli.net.sasl import make_mechanism
-from kwcli.net.session.negotiation import make_assumed_offer
-from kwcli.net.session.session import Session, SessionPhase
+from kwcli.net.session.broker_session import Session, SessionPhase
+from kwcli.net.session.version_negotiation import make_assumed_offer
 from kwcli.run_environment import Exit
 from tests.net.playbook import MODERN, PIECES, Play, framed, offers, plain
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kwcli.net.config.client_properties import IRRELEVANT, PROPERTIES, UNSUPPORTED, list_known_property_names
-from kwcli.net.config.profiles import Profiles
+from kwcli.net.config.connection_profiles import Profiles
 from kwcli.run_environment import Exit
 from tests.cli.worlds import Outcome, kw, world
 

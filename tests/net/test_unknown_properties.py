@@ -10,7 +10,7 @@ import pytest
 from kwcli.net.config.build_config import build_client_config
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.config.client_properties import PROPERTIES
-from kwcli.net.config.profiles import Profiles
+from kwcli.net.config.connection_profiles import Profiles
 from kwcli.net.config.unknown_properties import _MEANT, is_about_security, propose_property
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw, world

@@ -35,7 +35,7 @@ def unresolvable(code: int) -> Callable[..., Any]:
     ],
 )
 def test_a_name_without_address(code: int, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwcli.net.connector.socket.getaddrinfo", unresolvable(code))
+    monkeypatch.setattr("kwcli.net.open_connections.socket.getaddrinfo", unresolvable(code))
     found = failure(lambda: open_connection(("no.such.host", 9092)), 0)
     assert (found.text, found.code) == (f"no.such.host:9092: no address for 'no.such.host'; {says}", Exit.UNREACHABLE)
 
@@ -51,7 +51,7 @@ def test_a_name_server_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
         time.sleep(1.0)
         return []
 
-    monkeypatch.setattr("kwcli.net.connector.socket.getaddrinfo", slow)
+    monkeypatch.setattr("kwcli.net.open_connections.socket.getaddrinfo", slow)
     found = failure(lambda: open_connection(("slow.example", 9092), 0.2), 0.2)
     assert found.text == "slow.example:9092: the name server did not answer within 0.2 s"
     assert found.code is Exit.TIMEOUT
@@ -67,7 +67,7 @@ def test_all_addresses_of_a_name_are_tried(monkeypatch: pytest.MonkeyPatch) -> N
             (socket.AF_INET, broker.address),
         ]
         rows = [(family, socket.SOCK_STREAM, 6, "", place) for family, place in places]
-        monkeypatch.setattr("kwcli.net.connector.socket.getaddrinfo", lambda *_, **__: rows)
+        monkeypatch.setattr("kwcli.net.open_connections.socket.getaddrinfo", lambda *_, **__: rows)
         with open_connection(("many.example", 9092)) as connection:
             assert connection.address == ("many.example", 9092)
             assert connection.peer == f"127.0.0.1:{broker.address[1]}"
@@ -88,7 +88,7 @@ def test_an_address_that_cannot_be_reached(code: int, says: str, monkeypatch: py
         def connect(self, _address: Any) -> None:
             raise OSError(code, "as the system says")
 
-    monkeypatch.setattr("kwcli.net.connector.socket.socket", Refusing)
+    monkeypatch.setattr("kwcli.net.open_connections.socket.socket", Refusing)
     found = failure(lambda: open_connection(("127.0.0.1", 9092)), 0)
     assert (found.text, found.code) == (f"127.0.0.1:9092 {says}", Exit.UNREACHABLE)
 

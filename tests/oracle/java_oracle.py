@@ -16,8 +16,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.apis import api
-from decoders.protocol_facts.releases import api_versions_of_release
-from decoders.schema.model import Plan, PlanField, Side, resolve
+from decoders.protocol_facts.kafka_releases import api_versions_of_release
+from decoders.schema.api_declaration import Plan, PlanField, Side, resolve
 from tests.broker.jars import client_jars
 
 ROOT: Final = Path(__file__).resolve().parents[2]

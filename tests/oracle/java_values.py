@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from decoders.schema.model import Plan, PlanField
+from decoders.schema.api_declaration import Plan, PlanField
 
 STYLES: Final = ("plain", "empty", "nulls", "edges", "long", "tagged", "unknown")
 _RANGES: Final = {

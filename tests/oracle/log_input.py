@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, Final
 
-from decoders.messages.request_log import SERVER_SAYS
+from decoders.messages.parse_request_log import SERVER_SAYS
 
 __all__ = ["Alike", "compare_inputs"]
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from decoders.schema.json_form import ERROR
-from decoders.schema.model import Field
+from decoders.schema.api_declaration import Field
+from decoders.schema.body_json_form import ERROR
 
 __all__ = ["Differences", "snake_case"]
 

@@ -13,10 +13,10 @@ import pytest
 from decoders.apis import api
 from decoders.embedded import STRUCTURES, encode_embedded, parse_structure_declaration
 from decoders.protocol_facts.errors.error_codes import ERRORS
-from decoders.protocol_facts.headers import request_header_version, response_header_version
-from decoders.protocol_facts.releases import api_versions_of_release, feature_levels_of_release
-from decoders.schema.codec import decode, encode
-from decoders.schema.model import Field, Plan, resolve
+from decoders.protocol_facts.header_versions import request_header_version, response_header_version
+from decoders.protocol_facts.kafka_releases import api_versions_of_release, feature_levels_of_release
+from decoders.schema.api_declaration import Field, Plan, resolve
+from decoders.schema.decode_and_encode import decode, encode
 from tests.broker.jars import Missing, client_jars, coordinator_jars, explain_missing_tools, member_jars
 from tests.oracle.java_oracle import SIDES, Case, Java, cases, differences, expected_layout, minor, plan_of
 from tests.oracle.java_values import STYLES, random_value
@@ -266,7 +266,7 @@ def test_levels_of_features() -> None:
         java.close()
     ours = {name: [levels.low, levels.high] for name, levels in feature_levels_of_release(minor(NEWEST)).items()}
     assert ours == {name: levels for name, levels in found.items() if levels[1]}, (
-        "FEATURES in decoders/protocol_facts/releases.py"
+        "FEATURES in decoders/protocol_facts/kafka_releases.py"
     )
 
 

@@ -12,8 +12,8 @@ from decoders.apis import api
 from decoders.messages.error_answers import make_error_answer
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.protocol_facts.errors.error_codes import ERRORS
-from decoders.protocol_facts.releases import api_versions_of_release
-from decoders.schema.model import NONE, Plan, PlanField, resolve
+from decoders.protocol_facts.kafka_releases import api_versions_of_release
+from decoders.schema.api_declaration import NONE, Plan, PlanField, resolve
 from tests.broker.jars import Missing, client_jars, explain_missing_tools
 from tests.oracle.java_oracle import Java
 from tests.reference.jars import PATCHES

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from decoders.exchanges.body_reader import ApiReader, DecodeFailure, Needs
 from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, Login, Skipped, Status
-from decoders.exchanges.learned_names import Topics
-from decoders.schema.model import Side
+from decoders.exchanges.topic_and_node_names import Topics
+from decoders.schema.api_declaration import Side
 
 # 2026-11-21 03:04:05.123456 UTC
 TIME_NS = 1_795_230_245_123_456_000

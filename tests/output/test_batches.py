@@ -8,8 +8,8 @@ import pytest
 
 from decoders import Record
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch
 from decoders.records.read_batches import batches_json
+from decoders.records.record_and_batch import Batch
 from kwcli.output.body_printer import BodyPrinter, format_timestamp_field
 from kwcli.output.short_texts import PLAIN, cell_width
 

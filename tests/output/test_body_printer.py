@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.apis import api
-from decoders.schema.model import resolve
+from decoders.schema.api_declaration import resolve
 from kwcli.output.body_printer import BodyPrinter
 from kwcli.output.short_texts import COLORED, PLAIN, cell_width
 

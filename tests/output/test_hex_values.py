@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.limits import VALUE_SPANS_MAX
-from decoders.messages.byte_layout import split_frame
 from decoders.messages.decode_record_values import RecordValueReader
+from decoders.messages.split_frame_into_parts import split_frame
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Record
-from decoders.values.model import RegisteredSchema, SchemaOrigin
+from decoders.records.record_and_batch import Batch, Record
+from decoders.values.schemas_and_decoded_values import RegisteredSchema, SchemaOrigin
 from tests.exchanges.talks import request
 from tests.output.test_hex import digits, view
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import orjson
 
+from decoders.exchanges.chunks_to_exchanges import Pairer
 from decoders.exchanges.exchange import Settled
-from decoders.exchanges.pairer import Pairer
 from decoders.limits import BODY_WHOLE_MAX
 from decoders.tcp.reassembly import Reassembly
 from kwcli.output.json import LINES_MAX, Ndjson
-from kwcli.output.settings import Settings
+from kwcli.output.output_settings import Settings
 from tests.exchanges.talks import request
 from tests.messages.json_lines import to_json_bytes
 from tests.tcp.conversations import numbered

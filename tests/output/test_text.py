@@ -12,9 +12,9 @@ import pytest
 from decoders.exchanges.body_reader import DecodeFailure
 from decoders.exchanges.exchange import Exchange, Settled
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Record
+from decoders.records.record_and_batch import Batch, Record
+from kwcli.output.output_settings import Settings
 from kwcli.output.renderers import open_renderer
-from kwcli.output.settings import Settings
 from kwcli.output.short_texts import cell_width
 from kwcli.output.text import TextLines, lay_out_line
 from tests.capture.spoken import spoken

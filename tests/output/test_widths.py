@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Settled
+from decoders.exchanges.segments_to_exchanges import Engine
 from kwcli.output.facts.compile_line_facts import FactLimits
 from kwcli.output.facts.line_fact_functions import find_api_facts
+from kwcli.output.output_settings import Settings
 from kwcli.output.renderers import WantedPaths, renderer_needs
-from kwcli.output.settings import Settings
 from kwcli.output.short_texts import cell_width
 from kwcli.output.text import TextLines, lay_out_line
 from tests.apis.everything import layouts

@@ -85,7 +85,7 @@ def follow_value() -> None:
 def _sent_to_another_process(*rows: Any) -> list[Any]:
     from decoders.exchanges.body_reader import ApiReaders, Needs
     from decoders.exchanges.exchange import Exchange
-    from decoders.exchanges.learned_names import Topics
+    from decoders.exchanges.topic_and_node_names import Topics
     from decoders.messages.exchange_serialization import RowPacker, RowUnpacker
 
     written = BytesIO()

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kwcli.pipeline.spark.find_java import find_java
-from kwcli.playground.ports import find_free_ports
+from kwcli.playground.free_ports import find_free_ports
 
 OWN: Final = ("decoders", "kwcli", "pyspark_kafka_wire", "kw-", "__editable__", "__pycache__")
 PATIENCE_S: Final = 60

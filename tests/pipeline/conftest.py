@@ -27,7 +27,7 @@ def spark() -> Iterator[SparkSession]:
     """A session on two threads of this process's JVM."""
     pytest.importorskip("pyspark", reason="PySpark is not installed")
     from kwcli.pipeline.spark.find_java import find_java
-    from kwcli.pipeline.spark.sessions import session
+    from kwcli.pipeline.spark.spark_sessions import session
 
     try:
         find_java(os.environ)

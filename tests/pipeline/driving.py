@@ -23,7 +23,7 @@ def main() -> None:
     from pyspark import cloudpickle
 
     from kwcli.pipeline.spark import session
-    from kwcli.pipeline.spark.engine import run_job
+    from kwcli.pipeline.spark.spark_engine import run_job
 
     cloudpickle.register_pickle_by_value(tests.pipeline.mishaps)  # type: ignore[no-untyped-call]  # it has no types
     master, out, size, *captures = sys.argv[1:]

@@ -12,7 +12,7 @@ from kwcli.pipeline import local_engine
 from kwcli.pipeline.engine_job_and_result import EngineResult, JobSpec
 from kwcli.pipeline.plan_splits import PendingPlan, SplitPlan, make_finished_plan, plan_splits
 from kwcli.pipeline.read.find_captures import find_captures
-from kwcli.pipeline.read.splits import Split
+from kwcli.pipeline.read.split_and_file_range import Split
 from kwcli.pipeline.store.table_store import open_store
 from kwcli.pipeline.tables.table_columns import TABLES
 

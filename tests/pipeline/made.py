@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from decoders.apis import api
 from decoders.protocol_facts.errors.error_codes import error_name
-from kwcli.pipeline.store.manifest import CoveredCapture
 from kwcli.pipeline.store.table_store import open_store
+from kwcli.pipeline.store.tables_manifest import CoveredCapture
 from kwcli.pipeline.tables.arrow_schemas import SCHEMAS
 
 BEGIN_NS: Final = 1_795_230_000 * 10**9  # 2026-11-21T03:00:00Z

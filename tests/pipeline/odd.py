@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 from tests.capture.frames import ethernet
 from tests.capture.pcap_writer import PcapWriter
 from tests.exchanges.talks import Talker

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Settled
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.messages.build_body_json import Options
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 from kwcli.pipeline.tables.exchange_columns import ExchangeColumns
 from kwcli.pipeline.tables.topic_partition_rows import TableNeeds
 

@@ -7,10 +7,10 @@ from typing import Final
 
 import pyarrow.parquet as pq
 
-from kwcli.pipeline.store.manifest import CoveredCapture, Manifest
 from kwcli.pipeline.store.output_folder import OutputFolder
-from kwcli.pipeline.store.staging import STAGING
+from kwcli.pipeline.store.staging_folder import STAGING
 from kwcli.pipeline.store.table_store import JOURNAL, TableStore, open_store
+from kwcli.pipeline.store.tables_manifest import CoveredCapture, Manifest
 from kwcli.pipeline.tables.table_columns import TABLES
 from tests.captures.shipped import segments
 from tests.pipeline.rows import batch_of, settled_for_tables

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Row
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.messages.build_body_json import PLAIN
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 from kwcli.pipeline.tables.arrow_schemas import ROWS
 from kwcli.pipeline.tables.connection_columns import ConnectionColumns
 from kwcli.pipeline.tables.exchange_columns import ExchangeColumns

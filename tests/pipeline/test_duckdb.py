@@ -22,7 +22,7 @@ import pytest
 
 from decoders.analysis.percentiles import count_by_bin, percentile
 from decoders.limits import SQL_MEMORY_MAX
-from kwcli.extras import pip_command_for_extra
+from kwcli.pip_extras import pip_command_for_extra
 from kwcli.pipeline.duckdb_sql import TablesDatabase
 from kwcli.pipeline.query_tables_and_output import ListedTables, list_columns_by_table
 from kwcli.pipeline.report.read_tables import Tables
@@ -183,7 +183,7 @@ def test_without_a_query_views_are_listed() -> None:
 def test_both_engines_give_the_same_rows_of_every_view(
     folder: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kwcli.pipeline.spark.sessions.session", lambda *_, **__: spark)
+    monkeypatch.setattr("kwcli.pipeline.spark.spark_sessions.session", lambda *_, **__: spark)
     for name in VIEWS:
         query = f"select * from {name}"
         here = asked(query, "-o", "ndjson", source=folder).out.splitlines()

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from decoders import Exchange, Needs, read_exchanges
-from decoders.exchanges.engine import Engine
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.messages.exchange_from_json import FromRecords
 from kwcli.pipeline import to_arrow
 from kwcli.pipeline.tables import exchanges_to_arrow

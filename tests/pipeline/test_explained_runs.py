@@ -11,7 +11,7 @@ from kwcli.pipeline.captures_covered_by_run import CoveredCaptures
 from kwcli.pipeline.choose_engine import EngineChoice
 from kwcli.pipeline.plan_splits import SplitPlan
 from kwcli.pipeline.read.find_captures import SourceFile
-from kwcli.pipeline.read.splits import FileRange, Split
+from kwcli.pipeline.read.split_and_file_range import FileRange, Split
 from kwcli.pipeline.run_options import RunOptions
 from kwcli.run_environment import Exit, Failure
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kwcli.extras import pip_command_for_extra
+from kwcli.pip_extras import pip_command_for_extra
 from kwcli.pipeline.read import find_captures as captures
 from kwcli.pipeline.read.find_captures import find_captures
 from kwcli.run_environment import Exit

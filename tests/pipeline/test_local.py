@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Row
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.messages.exchange_json import to_json_dict
 from kwcli.pipeline.tables.table_columns import TABLES
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE, segments

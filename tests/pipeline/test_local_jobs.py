@@ -18,7 +18,7 @@ import pytest
 from decoders import Record
 from kwcli.pipeline import local_engine
 from kwcli.pipeline.store.output_folder import OutputFolder
-from kwcli.pipeline.store.staging import STAGING
+from kwcli.pipeline.store.staging_folder import STAGING
 from kwcli.pipeline.tables.table_columns import TABLES
 from kwcli.reading.sinks import render_jobs
 from kwcli.reading.sinks.render_jobs import PartSizes, RenderJobs

@@ -7,12 +7,12 @@ from threading import Timer
 
 import pytest
 
-from kwcli.pipeline.read.splits import Split
+from kwcli.pipeline.read.split_and_file_range import Split
 from kwcli.pipeline.spark import driver_task_coordination
 from kwcli.pipeline.spark.driver_task_coordination import Coordination
 from kwcli.pipeline.spark.stage_schemas import ReadReport
 from kwcli.pipeline.store.output_folder import OutputFolder
-from kwcli.pipeline.store.staging import Staging
+from kwcli.pipeline.store.staging_folder import Staging
 from kwcli.run_environment import Failure
 
 SPLITS = [Split("", number, ()) for number in range(3)]

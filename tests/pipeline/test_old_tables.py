@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kwcli.pipeline.sql_views import VIEWS
-from kwcli.pipeline.store.manifest import Manifest
 from kwcli.pipeline.store.table_store import find_tables
+from kwcli.pipeline.store.tables_manifest import Manifest
 from kwcli.pipeline.tables.table_columns import ALL_TABLES, TABLES, TABLES_VERSION
 from kwcli.pipeline.tables.upgrade_table_rows import NewerTables, read_file_version
 from kwcli.run_environment import Exit
@@ -150,7 +150,7 @@ def lines_of(*words: str) -> list[Any]:
 def test_spark_reads_old_tables(
     name: str, today: Path, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kwcli.pipeline.spark.sessions.session", lambda *_, **__: spark)
+    monkeypatch.setattr("kwcli.pipeline.spark.spark_sessions.session", lambda *_, **__: spark)
     readers = (*READERS[-2:], *(("pipeline", "sql", "{folder}", query) for query in SPARK_QUERIES))
     expected = without_quiet_ends(answers(today, readers, monkeypatch))
     assert without_quiet_ends(answers(unpack(name, tmp_path), readers, monkeypatch)) == expected

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from decoders.protocol_facts.releases import RELEASES
-from kwcli.extras import pip_command_for_extra
-from kwcli.help.pages import read_page
-from kwcli.output.settings import Settings
+from decoders.protocol_facts.kafka_releases import RELEASES
+from kwcli.help.handbook_pages import read_page
+from kwcli.output.output_settings import Settings
+from kwcli.pip_extras import pip_command_for_extra
 from kwcli.pipeline.report.run_report import run_report
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw, world

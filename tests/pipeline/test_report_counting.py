@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.analysis.percentiles import bin_edges, bin_number_of, count_by_bin
-from decoders.analysis.slowest import Slowest
+from decoders.analysis.slowest_exchanges import Slowest
 from decoders.analysis.statistics import GroupStatistics, Statistics
 from decoders.analysis.sum_amounts_by_key import ClientVersions
 from decoders.exchanges.exchange import Exchange

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.extras import pip_command_for_extra
+from kwcli.pip_extras import pip_command_for_extra
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 from tests.pipeline.test_run import TOUR, run

@@ -62,7 +62,7 @@ def test_every_line_of_the_log_has_its_exchange_on_the_wire_which_took_at_least_
 
 @pytest.mark.long
 def test_both_engines_join_the_same_rows(folder: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwcli.pipeline.spark.sessions.session", lambda *_, **__: spark)
+    monkeypatch.setattr("kwcli.pipeline.spark.spark_sessions.session", lambda *_, **__: spark)
     query = "select * from joined"
     here = kw("sql", str(folder), query, "-o", "ndjson").out.splitlines()
     there = kw("pipeline", "sql", str(folder), query, "-o", "ndjson").out.splitlines()

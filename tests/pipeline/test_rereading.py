@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from decoders.splits.split_parts import canonical_connection_key
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 from kwcli.pipeline.plan_splits import plan_splits
 from kwcli.pipeline.read.find_captures import find_captures
 from kwcli.pipeline.read.read_split_segments import SplitReader, read_segments_between

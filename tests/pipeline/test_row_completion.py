@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.splits.split_parts import SharedFacts
 from decoders.wire.state_serialization import pack
 from kwcli.pipeline.spark.row_completion import RowCompletion

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from decoders.analysis.dimensions import DIMENSIONS
 from decoders.analysis.exchange_facts import records_of, waited_ns
+from decoders.analysis.read_dimension_values import DIMENSIONS
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.exchange_attribute_table import SCALARS
 from decoders.messages.build_body_json import PLAIN

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kwcli.extras import pip_command_for_extra
+from kwcli.pip_extras import pip_command_for_extra
 from kwcli.pipeline import choose_engine
-from kwcli.pipeline.spark import engine as spark_engine
+from kwcli.pipeline.spark import spark_engine as spark_engine
 from kwcli.pipeline.tables.table_columns import TABLES
 from kwcli.run_environment import Exit
 from tests.bench.volume import write

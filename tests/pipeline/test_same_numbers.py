@@ -72,7 +72,7 @@ def ask(folder: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     command = str(request.param).split()
     if "pipeline" in command:
         spark: SparkSession = request.getfixturevalue("spark")
-        monkeypatch.setattr("kwcli.pipeline.spark.sessions.session", lambda *_, **__: spark)
+        monkeypatch.setattr("kwcli.pipeline.spark.spark_sessions.session", lambda *_, **__: spark)
 
     def rows(query: str) -> list[Row]:
         found = json.loads(said(*command, folder, query, "-o", "json"))

@@ -12,7 +12,7 @@ from typing import Any
 import fsspec
 import pytest
 
-from kwcli.extras import pip_command_for_extra
+from kwcli.pip_extras import pip_command_for_extra
 from kwcli.pipeline.plan_splits import plan_splits
 from kwcli.pipeline.read.find_captures import SourceFile, _RemoteFile, find_captures, open_range_file
 from kwcli.pipeline.read.read_split_segments import SplitReader

@@ -29,7 +29,7 @@ TABLES = ("exchanges", "topic_partitions", "connections", "skipped")
 
 def run_spark(spark: SparkSession, folder: Path, job: Job, *, raw: bool) -> EngineResult:
     """Run a job on Spark into tables."""
-    from kwcli.pipeline.spark.engine import run_job
+    from kwcli.pipeline.spark.spark_engine import run_job
 
     with open_store(str(folder)) as store:
         staging = store.start_staging()
@@ -129,7 +129,7 @@ def test_a_worker_that_is_killed_changes_nothing(spark: SparkSession, tmp_path: 
     from pyspark import cloudpickle
 
     import tests.pipeline.mishaps
-    from kwcli.pipeline.spark.engine import run_job
+    from kwcli.pipeline.spark.spark_engine import run_job
     from tests.pipeline.mishaps import DeadlyFiles
 
     cloudpickle.register_pickle_by_value(tests.pipeline.mishaps)  # type: ignore[no-untyped-call]  # it has no types

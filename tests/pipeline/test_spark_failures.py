@@ -87,7 +87,7 @@ def test_a_session_that_does_not_start(log: str, said: str) -> None:
 def test_a_defect_in_a_worker_is_one_line_with_its_place(spark: SparkSession, tmp_path: Path, word: str) -> None:
     from pyspark import cloudpickle
 
-    from kwcli.pipeline.spark.engine import run_job
+    from kwcli.pipeline.spark.spark_engine import run_job
 
     path = tmp_path / os.fsdecode(b"od\xffd.pcap")
     path.write_bytes(odd_capture())

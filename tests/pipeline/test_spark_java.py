@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.extras import pip_command_for_extra
+from kwcli.pip_extras import pip_command_for_extra
 from kwcli.pipeline.spark import find_java as java
 from kwcli.pipeline.spark.find_java import find_java, make_java_home, read_java_version
 from kwcli.run_environment import Failure

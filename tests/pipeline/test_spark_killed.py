@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pytest
 
-from kwcli.pipeline.store.staging import STAGING
+from kwcli.pipeline.store.staging_folder import STAGING
 from kwcli.pipeline.tables.table_columns import TABLES
 from kwcli.run_environment import Exit, Failure
 from tests.captures.shipped import FOLDER

@@ -249,7 +249,7 @@ def test_a_wrong_query_is_told_at_once(folder: Path, monkeypatch: pytest.MonkeyP
     def no_session(*_: object, **__: object) -> None:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr("kwcli.pipeline.spark.sessions.session", no_session)
+    monkeypatch.setattr("kwcli.pipeline.spark.spark_sessions.session", no_session)
     for query, said in WRONG:
         begun = time.monotonic()
         outcome = kw("pipeline", "sql", str(folder), query)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kwcli.pipeline.read.splits import FileRange, Split
+from kwcli.pipeline.read.split_and_file_range import FileRange, Split
 from kwcli.pipeline.spark import watch_batch
 from kwcli.pipeline.spark.watch_batch import run_watch_batch, share_points_among_tasks
 from kwcli.pipeline.watch.decode_batch import BatchInput, TaskReport, decode_points

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 from decoders.capture.find_cut_points import CutPointFinder
 from decoders.capture.merge_captures import merge_segments, packet_number_before_file
 from decoders.capture.read_capture import CaptureReader
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 from kwcli.pipeline.plan_splits import SplitPlan, iterate_splits_of_single_file, plan_splits
 from kwcli.pipeline.read.find_captures import find_captures
 from kwcli.pipeline.read.read_split_segments import SplitReader
-from kwcli.pipeline.read.splits import Problem, Split
+from kwcli.pipeline.read.split_and_file_range import Problem, Split
 from kwcli.reading.capture_sources import open_source
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.run_environment import Environment

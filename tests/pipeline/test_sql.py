@@ -16,7 +16,7 @@ import duckdb
 import pytest
 
 from decoders.analysis.percentiles import bin_edges, count_by_bin, percentile
-from kwcli.help.pages import read_page
+from kwcli.help.handbook_pages import read_page
 from kwcli.pipeline.sql_views import VIEWS, build_view_sql
 from kwcli.pipeline.tables.table_columns import ALL_TABLES
 from kwcli.run_environment import Exit
@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Pat
 @pytest.fixture(autouse=True)
 def at_hand(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give every command the running session: looking for Java and packing kw again takes longer than most queries."""
-    monkeypatch.setattr("kwcli.pipeline.spark.sessions.session", lambda *_, **__: spark)
+    monkeypatch.setattr("kwcli.pipeline.spark.spark_sessions.session", lambda *_, **__: spark)
 
 
 def _cell(value: Any) -> Any:
@@ -277,7 +277,7 @@ def test_a_folder_may_have_any_name(folder: Path, tmp_path: Path) -> None:
 
 
 def test_views_are_listed_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("kwcli.pipeline.spark.sessions.session")
+    monkeypatch.delattr("kwcli.pipeline.spark.spark_sessions.session")
     outcome = kw("pipeline", "sql", str(tmp_path), "--views", "-o", "ndjson")
     names = [json.loads(line)["name"] for line in outcome.out.splitlines()]
     assert names == [*ALL_TABLES, *VIEWS]

@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from decoders.protocol_facts.keys import FETCH, METADATA
+from decoders.protocol_facts.api_keys import FETCH, METADATA
 from decoders.splits.split_parts import END, ROWS, RUN, SEGMENTS
 from decoders.splits.split_segments import Splitter
 from decoders.splits.stitch_rows import Stitcher
-from decoders.wire.primitives import format_uuid
+from decoders.wire.primitive_types import format_uuid
 from kwcli.pipeline.spark import read_stage
 from kwcli.pipeline.spark.driver_task_coordination import Coordination
 from kwcli.pipeline.spark.read_stage import read_split

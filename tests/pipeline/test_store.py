@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from kwcli.pipeline.store.output_folder import OutputFolder
-from kwcli.pipeline.store.staging import STAGING
+from kwcli.pipeline.store.staging_folder import STAGING
 from kwcli.pipeline.store.table_store import LOCK, TableStore, find_tables, open_store
 from kwcli.pipeline.tables.table_columns import TABLES
 from kwcli.run_environment import Failure

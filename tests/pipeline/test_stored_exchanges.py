@@ -18,21 +18,21 @@ from decoders.analysis.client_and_broker_portraits import Brokers, Clients
 from decoders.analysis.client_compatibility import Audit, AuditTarget
 from decoders.analysis.dimension_and_metric_table import METRICS
 from decoders.analysis.doctor.doctor import Doctor
-from decoders.analysis.groups.groups import Groups
+from decoders.analysis.groups.group_rows import Groups
 from decoders.analysis.record_traces.asked_records import AskedOffsets
 from decoders.analysis.record_traces.downstream_traces import DownstreamTraces
 from decoders.analysis.record_traces.record_faults import MisroutedRecords, RecordFaults
 from decoders.analysis.record_traces.record_traces import RecordTraces
-from decoders.analysis.security import Security
-from decoders.analysis.slowest import Slowest
+from decoders.analysis.security_audit import Security
+from decoders.analysis.slowest_exchanges import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.analysis.sum_amounts_by_key import ClientVersions
 from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.analysis.transactions.transactions import Transactions
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import Malformed
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Settled
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.messages.build_body_json import Options
 from decoders.messages.decode_record_values import RecordValueReader
 from kwcli.output.renderers import WantedPaths

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pytest
 
-from decoders.exchanges.engine import Engine
+from decoders.exchanges.segments_to_exchanges import Engine
 from kwcli.pipeline.store.finish_commits import COMMITS, read_newest_commit
 from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.pipeline.store.table_store import find_tables, open_store

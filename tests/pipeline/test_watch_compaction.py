@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow.dataset as ds
 import pytest
 
-from kwcli.pipeline.store.compaction import Compacted, compact_tables
+from kwcli.pipeline.store.compact_tables import Compacted, compact_tables
 from kwcli.pipeline.store.finish_commits import finish_steps_of_commit, swap_folders
 from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.pipeline.store.table_store import find_tables

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from kwcli.pipeline.store.compaction import compact_tables
+from kwcli.pipeline.store.compact_tables import compact_tables
 from kwcli.pipeline.store.delta_log_writer import DeltaLogs
 from kwcli.pipeline.store.finish_commits import read_newest_commit
 from kwcli.pipeline.store.output_folder import OutputFolder

@@ -12,9 +12,9 @@ from typing import Any, Final
 import pytest
 from pyiceberg.table import StaticTable
 
-from kwcli.extras import pip_command_for_extra
+from kwcli.pip_extras import pip_command_for_extra
 from kwcli.pipeline.store import batch_store, iceberg_log_writer
-from kwcli.pipeline.store.compaction import compact_tables
+from kwcli.pipeline.store.compact_tables import compact_tables
 from kwcli.pipeline.store.finish_commits import read_newest_commit
 from kwcli.pipeline.store.iceberg_log_writer import FolderCatalog, IcebergLogs
 from kwcli.pipeline.store.output_folder import OutputFolder

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from kwcli.playground.broker_properties import PASSWORDS
 from kwcli.playground.client_configs import ListenerConfig, make_listener_configs
-from kwcli.playground.properties import PASSWORDS
 
 TLS = Path("/tls")
 PASSWORD = PASSWORDS["alice"]

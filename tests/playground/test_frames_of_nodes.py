@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from kwcli.playground.process import _read_exactly
+from kwcli.playground.java_process import _read_exactly
 
 
 @pytest.mark.parametrize("pieces", [[b"abcdef"], [b"ab", b"cd", b"ef"], [b"abcde", b"fgh"]])

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.playground.cluster import Cluster
+from kwcli.playground.broker_properties import NodePlan
+from kwcli.playground.java_process import Process
 from kwcli.playground.node_control import SOCKET, NodeControlServer, ask_playground
-from kwcli.playground.process import Process
-from kwcli.playground.properties import NodePlan
+from kwcli.playground.playground_cluster import Cluster
 from kwcli.playground.temp_dirs import PlaygroundFolder
 from kwcli.run_environment import Exit
 from tests.broker.fixture import needs_brokers

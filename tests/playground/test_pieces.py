@@ -14,7 +14,7 @@ from kwcli.commands.playground import ListenerNames, TopicList
 from kwcli.playground import download_jars
 from kwcli.playground.client_configs import ListenerConfig, make_listener_configs
 from kwcli.playground.download_jars import Missing, explain_java_problem, find_broker_jars
-from kwcli.playground.ports import find_next_free_ports
+from kwcli.playground.free_ports import find_next_free_ports
 from kwcli.playground.temp_dirs import PlaygroundFolder, find_playgrounds_folder, remove_abandoned_folders
 
 

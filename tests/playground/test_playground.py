@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.playground.ports import find_free_ports
+from kwcli.playground.free_ports import find_free_ports
 from tests.broker.fixture import needs_brokers
 from tests.playground.rounds import Round, one_round
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.net.config.profiles import Profiles
+from kwcli.net.config.connection_profiles import Profiles
 from kwcli.playground.add_user_profiles import add_profile, remove_profiles
 from kwcli.playground.client_configs import ListenerConfig
 from kwcli.playground.process_liveness import is_process_alive, read_process_start

@@ -14,8 +14,8 @@ from decoders.apis import KEYS, api
 from decoders.messages.whole_messages import decode_message, encode_json
 from decoders.protocol_facts.default_array_elements import ELEMENTS, new_array_element
 from decoders.protocol_facts.example_requests import NAME, example_of_all_versions, example_request
-from decoders.protocol_facts.routing import route_of_api
-from decoders.schema.model import Field, Versions
+from decoders.protocol_facts.request_routing import route_of_api
+from decoders.schema.api_declaration import Field, Versions
 
 
 def versions_of(key: int) -> range:

@@ -11,7 +11,7 @@ from decoders.protocol_facts.convert_field_names import (
     find_field_by_any_name,
     rename_to_current_names,
 )
-from decoders.schema.model import Field, Versions
+from decoders.schema.api_declaration import Field, Versions
 from kwcli.reference.walk_field_paths import walk_field_paths
 
 ALL = Versions(0, 5)

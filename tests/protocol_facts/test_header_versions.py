@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from decoders.protocol_facts.headers import request_header_version, response_header_version
+from decoders.protocol_facts.header_versions import request_header_version, response_header_version
 
 
 @pytest.mark.parametrize(

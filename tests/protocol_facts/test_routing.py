@@ -10,8 +10,8 @@ import pytest
 
 from decoders.apis import KEYS, api
 from decoders.protocol_facts.find_routing_places import fields_that_route, find_routing_places, keep_only_places
-from decoders.protocol_facts.routing import Sender, To, route_of_api
-from decoders.schema.model import Field
+from decoders.protocol_facts.request_routing import Sender, To, route_of_api
+from decoders.schema.api_declaration import Field
 
 ROUTES: Final = {key: route_of_api(key) for key in KEYS}
 # What the places of a route are: entities of fields, or their types for fields without one.

@@ -8,16 +8,16 @@ from typing import Final
 import pytest
 
 from decoders.apis import KEYS, NAMES, api
-from decoders.protocol_facts import keys
+from decoders.protocol_facts import api_keys
 from decoders.protocol_facts.errors.error_codes import ERRORS, error_name, find_error_code
-from decoders.protocol_facts.headers import (
+from decoders.protocol_facts.header_versions import (
     request_header_plan,
     request_header_version,
     response_header_plan,
     response_header_version,
 )
 from decoders.protocol_facts.public_configs import PUBLIC_CONFIGS, is_public_config
-from decoders.schema.model import Field
+from decoders.schema.api_declaration import Field
 
 
 @pytest.mark.parametrize(
@@ -186,6 +186,6 @@ def test_no_public_name_speaks_of_secrets() -> None:
 
 
 def test_keys_are_named_as_the_declarations_name_them() -> None:
-    named = {key: name.lower() for name, key in vars(keys).items() if name.isupper() and key.__class__ is int}
+    named = {key: name.lower() for name, key in vars(api_keys).items() if name.isupper() and key.__class__ is int}
     assert named
     assert named == {key: NAMES[key] for key in named}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from decoders.protocol_facts.kafka_releases import RELEASES
 from decoders.protocol_facts.parse_versions_and_releases import (
     parse_api_version,
     parse_release_name,
     split_version_range,
 )
-from decoders.protocol_facts.releases import RELEASES
-from decoders.schema.model import Versions
+from decoders.schema.api_declaration import Versions
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from kwcli.playground.ports import find_free_ports
-from kwcli.playground.properties import NodePlan
+from kwcli.playground.broker_properties import NodePlan
+from kwcli.playground.free_ports import find_free_ports
 from tests.broker.cluster import Cluster
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,9 +10,9 @@ from functools import wraps
 from typing import Any
 
 from kwcli.net.config.client_config import Address, ClientConfig
-from kwcli.playground.ports import find_free_ports
-from kwcli.proxy.server import Proxy
-from kwcli.proxy.settings import DiscoveredNodes, ProxySettings
+from kwcli.playground.free_ports import find_free_ports
+from kwcli.proxy.proxy_server import Proxy
+from kwcli.proxy.proxy_settings import DiscoveredNodes, ProxySettings
 from kwcli.run_environment import Environment
 from tests.proxy.hidden import port_base
 from tests.proxy.stage import HEARTBEAT, request, response

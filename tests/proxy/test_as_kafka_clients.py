@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from decoders.protocol_facts.releases import RELEASES
+from decoders.protocol_facts.kafka_releases import RELEASES
 from tests.broker.clients.session import LongSession, Step, run
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers

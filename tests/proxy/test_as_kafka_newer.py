@@ -9,10 +9,10 @@ from typing import Final
 import pytest
 
 from decoders.apis import api
+from decoders.protocol_facts.api_keys import PRODUCE
 from decoders.protocol_facts.find_alike_releases import OPTIONAL, stable_versions_of_release
-from decoders.protocol_facts.keys import PRODUCE
-from decoders.protocol_facts.releases import RELEASES
-from decoders.schema.model import NONE, Versions
+from decoders.protocol_facts.kafka_releases import RELEASES
+from decoders.schema.api_declaration import NONE, Versions
 from tests.broker.clients.session import LongSession
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kwcli.proxy.relay import connection, relay_state, upstream_login
+from kwcli.proxy.relay import relay_connection, relay_state, upstream_login
 
 ROOT = Path(relay_state.__file__).parent
-OF_CORE = ("requests.py", "responses.py", "rewrite_cache.py", "relay_state.py", "frame_decisions.py")
+OF_CORE = ("relay_requests.py", "relay_responses.py", "rewrite_cache.py", "relay_state.py", "frame_decisions.py")
 # Tuples that begin with such a name and are no commands.
 NO_COMMANDS = {"CLIENT", "SERVER", "SASL_HANDSHAKE", "API_VERSIONS", "STREAM", "REWRITE", "MECHANISM"}
 
@@ -26,7 +26,7 @@ def names_of_commands(*files: str) -> set[str]:
 @pytest.mark.parametrize(
     ("files", "module", "rows"),
     [
-        (OF_CORE, relay_state, connection.CARRY_OUT),
+        (OF_CORE, relay_state, relay_connection.CARRY_OUT),
         (("upstream_login.py",), upstream_login, upstream_login._CARRY_OUT),
     ],
     ids=["core", "login"],

@@ -15,8 +15,8 @@ import pytest
 
 from decoders.filters import FilterError
 from kwcli.proxy.deciding.control.control_client import find_port, send_control_request
+from kwcli.proxy.deciding.control.control_operations import OPERATIONS, ControlState, Ring, run_operation
 from kwcli.proxy.deciding.control.http_control import BODY_MAX, ControlServer, token_file
-from kwcli.proxy.deciding.control.operations import OPERATIONS, ControlState, Ring, run_operation
 from kwcli.proxy.deciding.held_exchanges import HeldExchanges
 from kwcli.proxy.deciding.hold_rules import HoldRules
 from kwcli.proxy.relay.frame_decisions import Decision

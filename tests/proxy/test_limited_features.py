@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from decoders.schema.model import NONE, Versions
+from decoders.schema.api_declaration import NONE, Versions
 from kwcli.proxy.relay.rewrite_addresses import RewriteFailed, _limit_features, find_body
 
 

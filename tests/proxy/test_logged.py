@@ -16,7 +16,7 @@ from typing import Any, Self
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from kwcli.playground.run import LibrdkafkaMock
+from kwcli.playground.run_playground import LibrdkafkaMock
 from tests.cli.worlds import kw
 from tests.proxy.hidden import ROOT, port_base
 from tests.proxy.stage import API_VERSIONS, FETCH, METADATA, request

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as parse
 
-from kwcli.proxy.listeners import Listener
-from kwcli.proxy.metrics import Metrics
+from kwcli.proxy.node_listeners import Listener
+from kwcli.proxy.proxy_metrics import Metrics
 from kwcli.run_environment import Failure
 from kwcli.telemetry.http_server import MetricsConnection, listen_for_metrics
 from kwcli.telemetry.prometheus import BOUNDS_S
@@ -86,7 +86,7 @@ def test_connections_bytes_and_errors() -> None:
 
 
 def test_errors_without_end_fill_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwcli.proxy.metrics._ERRORS_MAX", 2)
+    monkeypatch.setattr("kwcli.proxy.proxy_metrics._ERRORS_MAX", 2)
     metrics = Metrics()
     metrics.add_errors(("Fetch", f"UNKNOWN({number})", 1) for number in range(10))
     metrics.add_errors([("Fetch", "UNKNOWN(1)", 1)])

@@ -18,9 +18,9 @@ import jsonschema  # type: ignore[import-untyped]  # as elsewhere
 import pytest
 
 from kwcli.net.config.client_config import ClientConfig
-from kwcli.playground.run import LibrdkafkaMock
-from kwcli.proxy.server import Proxy
-from kwcli.proxy.settings import ProxySettings, discover_nodes
+from kwcli.playground.run_playground import LibrdkafkaMock
+from kwcli.proxy.proxy_server import Proxy
+from kwcli.proxy.proxy_settings import ProxySettings, discover_nodes
 from kwcli.run_environment import Environment, Failure
 from tests.cli.worlds import kw
 from tests.exchanges.test_captures import SCHEMA
@@ -121,8 +121,8 @@ def test_a_range_is_free_as_a_whole(mock: str, tmp_path: Path, monkeypatch: pyte
     )
     config = ClientConfig((("127.0.0.1", int(mock.split(",")[0].rpartition(":")[2])),))
     base = port_base(4)
-    monkeypatch.setattr("kwcli.proxy.listeners.FIRST_BASE", base)
-    monkeypatch.setattr("kwcli.proxy.listeners.LAST_BASE", base + 1000)
+    monkeypatch.setattr("kwcli.proxy.node_listeners.FIRST_BASE", base)
+    monkeypatch.setattr("kwcli.proxy.node_listeners.LAST_BASE", base + 1000)
     made = Proxy(env, ProxySettings(config, 0), discover_nodes(config))
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", base + 1 + 3))
@@ -132,6 +132,6 @@ def test_a_range_is_free_as_a_whole(mock: str, tmp_path: Path, monkeypatch: pyte
     assert [listener.address[1] for listener in made.listeners.all_listeners] == [
         base + 100 + more for more in (0, 2, 3, 4)
     ]
-    monkeypatch.setattr("kwcli.proxy.listeners.LAST_BASE", base)
+    monkeypatch.setattr("kwcli.proxy.node_listeners.LAST_BASE", base)
     with pytest.raises(Failure, match="no range of ports is free"):
         Proxy(env, ProxySettings(config, 0), discover_nodes(config)).bind_listeners()

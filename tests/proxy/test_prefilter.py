@@ -17,7 +17,7 @@ from decoders.filters.prefilter import Possible
 from kwcli.proxy.deciding.ask_deciders import ConnectionDeciders
 from kwcli.proxy.deciding.faults.decide_by_fault_rules import prefilter_fetch_session
 from kwcli.proxy.deciding.match_filters import FilterContext, FilteredConnection
-from kwcli.proxy.listeners import Listener
+from kwcli.proxy.node_listeners import Listener
 from kwcli.proxy.relay.frame_decisions import InterceptedExchange
 from kwcli.proxy.relay.handling_by_api_version import RequestHandling, read_client_id
 from tests.captures.shipped import FOLDER, capture_bytes
@@ -104,7 +104,7 @@ def verdicts(one: Filter, filter_context: FilterContext, *, answered: bool) -> I
 
 def learnt(*filters: Filter) -> FilterContext:
     """Filters on a connection of a proxy that knows the topic names of all captures."""
-    from decoders.exchanges.learned_names import Topics
+    from decoders.exchanges.topic_and_node_names import Topics
 
     topics = Topics()
     for name in CAPTURES:

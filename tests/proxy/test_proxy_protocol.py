@@ -17,10 +17,10 @@ from decoders.limits import LIVE_PROXY_HEAD_MAX
 from decoders.protocols.make_proxy_head import make_proxy_head
 from decoders.protocols.read_prefix import count_bytes_of_proxy_head, read_proxy_head
 from kwcli.net.config.client_config import KeyStoreFile, TlsSettings
-from kwcli.playground.run import LibrdkafkaMock
+from kwcli.playground.run_playground import LibrdkafkaMock
 from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.proxy.receive_proxy_heads import HeadReceiver
-from kwcli.proxy.tls.inbound import Inbound, TlsIn
+from kwcli.proxy.tls.listener_tls_contexts import Inbound, TlsIn
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 from tests.exchanges.prefixes import FOUR, PREFIXES, PROXY_1, TLVS, proxy_2

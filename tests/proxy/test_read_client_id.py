@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from decoders import encode_request
-from decoders.protocol_facts.keys import API_VERSIONS, FETCH, METADATA
+from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH, METADATA
 from kwcli.proxy.relay.handling_by_api_version import read_client_id
 from tests.exchanges.talks import framed
 

@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from kwcli.net.addresses import format_address
 from kwcli.net.config.client_config import Address
-from kwcli.net.listening import open_listener
-from kwcli.playground.ports import find_free_ports
+from kwcli.net.listening_sockets import open_listener
+from kwcli.net.parse_addresses import format_address
+from kwcli.playground.free_ports import find_free_ports
 from kwcli.proxy import accept_or_refuse
 from kwcli.proxy.relay.rewrite_addresses import Endpoint
 from kwcli.proxy.repeated_messages import PAUSE_FIRST_S, RepeatFilter

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import decoders
 from decoders.apis import KEYS, api
-from decoders.schema.model import Field
+from decoders.schema.api_declaration import Field
 from kwcli.proxy.relay.rewrite_addresses import (
     BYSTANDERS,
     JUDGED,

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from kwcli.net.listening import open_listener
-from kwcli.proxy.listeners import ProxyPorts
+from kwcli.net.listening_sockets import open_listener
 from kwcli.proxy.log.log_queue import now_ns
-from kwcli.proxy.relay.connection import Relay
+from kwcli.proxy.node_listeners import ProxyPorts
+from kwcli.proxy.relay.relay_connection import Relay
 from kwcli.proxy.relay.rewrite_addresses import Endpoint
 from kwcli.run_environment import Exit, Failure
 from tests.proxy.running import (

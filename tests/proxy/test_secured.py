@@ -19,7 +19,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import decoders
-from kwcli.playground.ports import find_free_ports
+from kwcli.playground.free_ports import find_free_ports
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import PASSWORDS, Options

@@ -10,8 +10,8 @@ from decoders.analysis.client_compatibility import Audit, AuditedClient, AuditTa
 from decoders.apis import NAMES
 from decoders.messages.whole_messages import decode_response, encode_message
 from decoders.protocol_facts.find_alike_releases import stable_versions_of_release
-from decoders.protocol_facts.releases import RELEASES, api_versions_of_release, feature_levels_of_release
-from decoders.schema.model import Versions
+from decoders.protocol_facts.kafka_releases import RELEASES, api_versions_of_release, feature_levels_of_release
+from decoders.schema.api_declaration import Versions
 from kwcli.proxy.deciding.ask_deciders import Deciders
 from kwcli.proxy.deciding.served_versions import ServedVersions, VersionDecider
 from kwcli.proxy.relay.relay_state import CLOSE, SEND_CLIENT, SEND_SERVER

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import decoders
 from decoders.apis import NAMES, api
-from decoders.protocol_facts.keys import API_VERSIONS
+from decoders.protocol_facts.api_keys import API_VERSIONS
 from kwcli.proxy.relay.rewrite_addresses import find_address_row, is_buffered
 from tests.proxy.stage import METADATA, PRODUCE, SASL_HANDSHAKE, Stage, framed, metadata, pieces, request, response
 

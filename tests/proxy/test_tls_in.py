@@ -19,9 +19,9 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from kwcli.net.tls.issue_certificates import issue_authority
 from kwcli.playground.tls_certificates import write_tls_certificates
-from kwcli.proxy.tls import inbound
-from kwcli.proxy.tls.authority import find_state_folder, read_or_make_authority
-from kwcli.proxy.tls.inbound import Inbound, TlsIn
+from kwcli.proxy.tls import listener_tls_contexts
+from kwcli.proxy.tls.certificate_authority import find_state_folder, read_or_make_authority
+from kwcli.proxy.tls.listener_tls_contexts import Inbound, TlsIn
 from kwcli.run_environment import Exit, Failure
 
 
@@ -148,7 +148,7 @@ def test_a_key_of_another_certificate_is_named(tmp_path: Path) -> None:
 def test_an_authority_is_not_used_in_its_last_month(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     end = read_or_make_authority(tmp_path).issued.certificate.not_valid_after_utc
     now = end - timedelta(days=30)
-    monkeypatch.setattr("kwcli.proxy.tls.authority.datetime", SimpleNamespace(now=lambda _: now))
+    monkeypatch.setattr("kwcli.proxy.tls.certificate_authority.datetime", SimpleNamespace(now=lambda _: now))
     read_or_make_authority(tmp_path)
     now += timedelta(seconds=1)
     with pytest.raises(Failure) as failure:
@@ -208,12 +208,12 @@ def test_a_minted_certificate_is_used_until_it_is_renewed(
     tls = Inbound(TlsIn(), ["proxy.example"], state)
     first = tls.tls_context
     assert tls.tls_context is first
-    monkeypatch.setattr(inbound, "_RENEWED", inbound._LIFETIME)
+    monkeypatch.setattr(listener_tls_contexts, "_RENEWED", listener_tls_contexts._LIFETIME)
     assert tls.tls_context is not first
 
 
 def test_made_up_names_fill_no_memory(state: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inbound, "_NAMES_MAX", 3)
+    monkeypatch.setattr(listener_tls_contexts, "_NAMES_MAX", 3)
     tls = Inbound(TlsIn(), ["proxy.example"], state)
     for number in range(5):
         door = Door(tls.tls_context)

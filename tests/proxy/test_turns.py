@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from kwcli.proxy.relay.relay_requests import TURN
 from kwcli.proxy.relay.relay_state import RESOLVE, SEND_CLIENT, SEND_SERVER, YIELD, Command
-from kwcli.proxy.relay.requests import TURN
 from kwcli.proxy.relay.sans_io_connection import RelayCore
 from kwcli.proxy.relay.socket_half import PIECES, Turns
 from tests.proxy.running import echo, frame, in_loop, running, sooner_or_later

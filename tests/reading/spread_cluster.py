@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from kwcli.playground.cluster import Cluster
-from kwcli.playground.properties import ClusterOptions, NodePlan
+from kwcli.playground.broker_properties import ClusterOptions, NodePlan
+from kwcli.playground.playground_cluster import Cluster
 from tests.broker.namespace import join_network
 from tests.reading.hosts import Hosts
 

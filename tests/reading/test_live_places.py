@@ -23,7 +23,7 @@ from kwcli.reading.live import capture_commands, live_inputs
 from kwcli.reading.live.capture_commands import CaptureCommand, CommandProcess, parse_capture_commands
 from kwcli.reading.live.capture_commands import skip_text_before_capture as skip_text
 from kwcli.reading.live.live_inputs import LiveInput
-from kwcli.reading.live.live_places import LivePlaces, MergeOptions
+from kwcli.reading.live.merged_live_inputs import LivePlaces, MergeOptions
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import Outcome, kw, world, written
 

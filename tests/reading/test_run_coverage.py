@@ -9,7 +9,7 @@ import pytest
 
 from kwcli.capture_options import CaptureOptions
 from kwcli.options import FilterOptions
-from kwcli.output.settings import Settings
+from kwcli.output.output_settings import Settings
 from kwcli.reading.run_coverage import PartialRun, RunCoverage
 from kwcli.reading.run_reading import ReadingRun
 from kwcli.reading.sinks.fold_renderer import FoldRenderer

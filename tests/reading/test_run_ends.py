@@ -1,4 +1,4 @@
-"""How a run ends: each row plays a run; together the rows walk every transition of the table in run_ends.py."""
+"""How a run ends: each row plays a run; together the rows walk every transition of the table in run_phases.py."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import pytest
 from decoders.capture.read_capture import CaptureReader
 from kwcli.capture_options import CaptureOptions
 from kwcli.options import FilterOptions
-from kwcli.output.settings import Settings
+from kwcli.output.output_settings import Settings
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.packet_sources import PacketSource, SegmentBatch
 from kwcli.reading.run_coverage import PartialRun
-from kwcli.reading.run_ends import TRANSITIONS, Event, RunEnds, RunPhase
+from kwcli.reading.run_phases import TRANSITIONS, Event, RunEnds, RunPhase
 from kwcli.reading.run_reading import ReadingOutcome, ReadingRun
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
 from kwcli.reading.sinks.row_sink import ReadingView

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from decoders import Record
 from decoders.messages.decode_record_values import RecordValueReader
 from decoders.records.records_as_json import records_json, records_json_to_decode
-from decoders.values.model import RegisteredSchema, SchemaOrigin
+from decoders.values.schemas_and_decoded_values import RegisteredSchema, SchemaOrigin
 from decoders.values.value_decoder import ValueDecoder
 from kwcli.reading.run_reading import ReadingRun
 from kwcli.reading.sinks.row_sink import FilteredRowSink

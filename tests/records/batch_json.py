@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from decoders.records.model import ALWAYS, Batch, set_batch_error
+from decoders.records.record_and_batch import ALWAYS, Batch, set_batch_error
 from decoders.records.records_as_json import records_json
 
 

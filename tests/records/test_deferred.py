@@ -14,11 +14,11 @@ from decoders.errors import DecodeError
 from decoders.messages.build_body_json import Options, hooks_of_side, make_hook_table
 from decoders.records.codecs import NAMES, deflate
 from decoders.records.encode_batches import encode_batch, encode_message_set
-from decoders.records.model import Batch, Budget, Record
 from decoders.records.read_batches import DeferredBatches, batches_json, batches_json_or_deferred
+from decoders.records.record_and_batch import Batch, Budget, Record
 from decoders.schema import defer_long_arrays
-from decoders.schema.codec import decode_partial
-from decoders.schema.json_form import json_bytes
+from decoders.schema.body_json_form import json_bytes
+from decoders.schema.decode_and_encode import decode_partial
 from decoders.schema.lazy_decoder import get_json_decoder
 from decoders.schema.plan_walker import encode_by_walking
 from decoders.wire.deferred_json import DeferredText, make_json_pieces
@@ -61,7 +61,7 @@ def test_what_is_over_the_limit_is_said(monkeypatch: pytest.MonkeyPatch) -> None
     values, written = both(data, records=14)
     assert written == values
     assert [each.get("records_cut") for each in written] == [None, 6, 10]
-    monkeypatch.setattr("decoders.records.model.RECORDS_SHOWN_MAX", 500)
+    monkeypatch.setattr("decoders.records.record_and_batch.RECORDS_SHOWN_MAX", 500)
     _, written = both(data)
     assert [len(each["records"]) for each in written] == [4, 0, 0]
     assert [each["records_cut"] for each in written] == [6, 10, 10]

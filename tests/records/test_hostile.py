@@ -16,9 +16,9 @@ from decoders import Batch, DecodeError, decode_records
 from decoders.limits import BATCH_INFLATED_MAX, MIB
 from decoders.records.codecs import NAMES, deflate
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Budget, Record
 from decoders.records.read_batches import batches_json, read_batches
 from decoders.records.read_rows_v2 import read_rows_checked, read_rows_fast, read_rows_of_any_width
+from decoders.records.record_and_batch import Budget, Record
 from decoders.records.summarize_records import summarize_records
 from decoders.wire.format_and_escape_text import format_bytes
 from tests.records.batch_json import batch_json

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from decoders import Batch, EncodeError, Record, decode_records
 from decoders.records.codecs import NAMES, deflate
 from decoders.records.encode_batches import encode_batch, records_from_json
-from decoders.records.model import Budget
 from decoders.records.read_batch_v2 import read_rows_of_plain_batch
 from decoders.records.read_batches import batches_json, batches_json_or_deferred, read_batches, read_records_by_batch
+from decoders.records.record_and_batch import Budget
 from decoders.records.summarize_records import summarize_batches_json, summarize_records, summarize_sole_batch
 from tests.records.making import batch, record, varint
 from tests.records.others import AioBuilder, DefaultRecordBatchBuilder

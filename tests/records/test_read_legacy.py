@@ -14,8 +14,8 @@ from decoders import Batch, Record, decode_records
 from decoders.limits import RECORD_NESTING_MAX
 from decoders.records.codecs import NAMES, deflate
 from decoders.records.codecs.lz4 import compute_descriptor_checksum
-from decoders.records.model import Budget
 from decoders.records.read_batches import batches_json, read_batches
+from decoders.records.record_and_batch import Budget
 from tests.records.batch_json import batch_json
 from tests.records.making import batch, message, record
 from tests.records.others import AioLegacyBuilder, LegacyRecordBatchBuilder

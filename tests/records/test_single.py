@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Budget, Record
 from decoders.records.read_batches import batches_json, read_batches_as_fields, single_record_batch_json
+from decoders.records.record_and_batch import Batch, Budget, Record
 from decoders.records.records_as_json import records_json
 
 CONTENTS = st.none() | st.binary(max_size=5) | st.integers(0, 20_000).map(bytes)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from decoders import EncodeError, Record, decode_records, encode_records
 from decoders.records.codecs import NAMES
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch
+from decoders.records.record_and_batch import Batch
 from tests.records.making import batch, message, record
 from tests.records.others import AioMemoryRecords, MemoryRecords
 from tests.records.test_read_batch_v2 import HEX

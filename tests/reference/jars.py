@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from decoders.protocol_facts.releases import RELEASES
+from decoders.protocol_facts.kafka_releases import RELEASES
 from tests.broker.jars import explain_missing_tools, find_jar_cache_folder
 
 # The last patch release of every minor release: patch releases of one minor never differ in versions.

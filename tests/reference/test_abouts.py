@@ -13,18 +13,18 @@ import pytest
 import decoders
 from decoders.apis import KEYS, NAMES
 from decoders.embedded import STRUCTURES, parse_structure_declaration
-from decoders.protocol_facts.headers import REQUEST_HEADER, RESPONSE_HEADER
-from decoders.protocol_facts.releases import RELEASES, versions_of_api_by_release
-from decoders.schema.model import Plan, parse_message, resolve
+from decoders.protocol_facts.header_versions import REQUEST_HEADER, RESPONSE_HEADER
+from decoders.protocol_facts.kafka_releases import RELEASES, versions_of_api_by_release
+from decoders.schema.api_declaration import Plan, parse_message, resolve
 from kwcli.reference import wire_layout
-from kwcli.reference.abouts import (
+from kwcli.reference.api_at_release import find_api_in_release, read_abouts_in_release
+from kwcli.reference.field_descriptions import (
     add_abouts_to_rows,
     parse_abouts,
     read_api_abouts,
     read_header_abouts,
     read_structure_abouts,
 )
-from kwcli.reference.at_release import find_api_in_release, read_abouts_in_release
 from kwcli.run_environment import Exit
 from tests.apis.everything import layouts
 from tests.cli.worlds import kw, world

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.protocol_facts.releases import RELEASES, api_versions_of_release
-from decoders.protocol_facts.routing import route_of_api
-from kwcli.help.pages import read_page
-from kwcli.reference.text_apis import format_release_range
+from decoders.protocol_facts.kafka_releases import RELEASES, api_versions_of_release
+from decoders.protocol_facts.request_routing import route_of_api
+from kwcli.help.handbook_pages import read_page
+from kwcli.reference.api_text import format_release_range
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw, world
 from tests.help.reading import block

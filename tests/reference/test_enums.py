@@ -14,10 +14,10 @@ import pytest
 from decoders.apis import KEYS, api
 from decoders.embedded import STRUCTURES, parse_structure_declaration
 from decoders.exchanges.body_reader import SIDES
-from decoders.protocol_facts import enums
-from decoders.protocol_facts.enums import BITS, ENUMS, word_for_number
-from decoders.schema.model import Field
-from decoders.wire.primitives import RANGES
+from decoders.protocol_facts import enum_words
+from decoders.protocol_facts.enum_words import BITS, ENUMS, word_for_number
+from decoders.schema.api_declaration import Field
+from decoders.wire.primitive_types import RANGES
 from kwcli.reference.walk_field_paths import walk_field_paths
 from tests.reference.jars import release_jars
 
@@ -53,7 +53,7 @@ def test_the_words_are_those_of_kafkas_classes() -> None:
     assert done.returncode == 0, done.stderr[-2000:]
     theirs = json.loads(done.stdout)
     for name, word in CLASSES.items():
-        mine = {str(number): text for number, text in getattr(enums, name).items()}
+        mine = {str(number): text for number, text in getattr(enum_words, name).items()}
         assert mine == {number: text.lower() for number, text in theirs[word].items()}, word
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from decoders.apis import api
-from decoders.schema.model import Side, resolve
+from decoders.schema.api_declaration import Side, resolve
 from kwcli.reference.wire_layout import describe_field_encoding
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from decoders import decode_request, decode_response, encode_request, encode_response
 from decoders.apis import KEYS, api
-from decoders.schema.codec import encode
+from decoders.schema.decode_and_encode import encode
 from tests.apis.everything import layouts
 from tests.cli.worlds import kw, world
 from tests.reference.printed import Reader, Row, parse

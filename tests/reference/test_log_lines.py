@@ -15,7 +15,7 @@ from decoders.protocol_facts.errors.client_texts import CLIENT_TEXTS
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS
 from decoders.protocol_facts.errors.find_errors_in_text import find_codes_in_line, find_codes_of_texts
-from decoders.protocol_facts.errors.log_lines import LOG_LINES
+from decoders.protocol_facts.errors.known_log_lines import LOG_LINES
 from tests.cli.worlds import kw
 
 

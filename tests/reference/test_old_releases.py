@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from decoders.apis import KEYS
-from decoders.protocol_facts.releases import RELEASES
-from kwcli.reference.at_release import find_api_in_release
+from decoders.protocol_facts.kafka_releases import RELEASES
+from kwcli.reference.api_at_release import find_api_in_release
 from kwcli.reference.wire_layout import make_wire_layouts
 from tests.broker.jars import client_jars
 from tests.reference.jars import FIRST_DEFINITIONS, release_jars

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from decoders.apis import KEYS
-from decoders.protocol_facts.releases import RELEASES
-from kwcli.reference.at_release import find_api_in_release
+from decoders.protocol_facts.kafka_releases import RELEASES
+from kwcli.reference.api_at_release import find_api_in_release
 from kwcli.reference.wire_layout import make_wire_layouts
 from tests.cli.worlds import kw
 from tests.reference.definitions import Defined, Spot, definitions

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from decoders.apis import NAMES, api
+from decoders.protocol_facts.kafka_releases import RELEASES
 from decoders.protocol_facts.parse_versions_and_releases import split_version_range
-from decoders.protocol_facts.releases import RELEASES
+from kwcli.names_in_any_spelling import find_api, find_release, find_structure_name, find_version, parse_api_version
 from kwcli.run_environment import Exit, Failure
-from kwcli.spelling import find_api, find_release, find_structure_name, find_version, parse_api_version
 
 METADATA = api("Metadata")
 NEWEST = METADATA.versions.high

@@ -14,18 +14,18 @@ from typing import Any, Final
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from decoders.protocol_facts.keys import METADATA, PRODUCE
+from decoders.protocol_facts.api_keys import METADATA, PRODUCE
 from decoders.replaying.id_map import NameMap
 from kwcli.capture_options import CaptureOptions
-from kwcli.net.session import session
+from kwcli.net.session import broker_session
 from kwcli.options import FilterOptions
-from kwcli.output.settings import Settings
-from kwcli.playground.run import LibrdkafkaMock
+from kwcli.output.output_settings import Settings
+from kwcli.playground.run_playground import LibrdkafkaMock
 from kwcli.reading.run_reading import ReadingRun
 from kwcli.reading.sinks.row_sink import ReadingView
-from kwcli.replay import dispatcher as running
-from kwcli.replay.dispatcher import ReplaySettings
-from kwcli.replay.recording import AllowedChanges, RecordedRequest, ReplayRecording
+from kwcli.replay import replay_requests_in_time as running
+from kwcli.replay.recorded_requests import AllowedChanges, RecordedRequest, ReplayRecording
+from kwcli.replay.replay_requests_in_time import ReplaySettings
 from kwcli.replay.replayed_client import ReplayOutcome
 from kwcli.run_environment import Exit
 from tests.calling.scripted import LOGIN_VERSIONS, PLAIN_LOGIN, Node, logins, metadata
@@ -341,7 +341,7 @@ def test_nothing_that_changes_something_overtakes_what_its_client_knew(
 def test_a_login_that_cannot_be_renewed_is_not_taken_for_the_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "RENEW_AFTER", 0)  # before the next request
+    monkeypatch.setattr(broker_session, "RENEW_AFTER", 0)  # before the next request
     file = tmp_path / "one.ndjson"
     file.write_text(kw("sniff", TOUR, "--api", "Metadata", "-n", "1", "-o", "ndjson").out)
     # The first login is that of the look-ups; the second one, of the replayed client, ends at once.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from decoders.replaying.id_map import NotReplayable
-from kwcli.replay.dispatcher import ReplayCounts
+from kwcli.replay.replay_requests_in_time import ReplayCounts
 
 
 def outcome(verdict: str | None = None, problem: NotReplayable | None = None) -> Any:

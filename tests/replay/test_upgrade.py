@@ -10,8 +10,8 @@ from typing import Any, Final
 import pytest
 
 from decoders.apis import api_name
-from decoders.protocol_facts.releases import UNSTABLE, api_versions_of_release
-from decoders.schema.model import Versions
+from decoders.protocol_facts.kafka_releases import UNSTABLE, api_versions_of_release
+from decoders.schema.api_declaration import Versions
 from kwcli.run_environment import Exit
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers

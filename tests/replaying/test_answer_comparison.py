@@ -7,10 +7,10 @@ from uuid import UUID
 
 import pytest
 
-from decoders.protocol_facts.keys import API_VERSIONS, FETCH, FIND_COORDINATOR, JOIN_GROUP, LIST_OFFSETS, METADATA
+from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH, FIND_COORDINATOR, JOIN_GROUP, LIST_OFFSETS, METADATA
 from decoders.replaying.answer_comparison import Answer, Difference, compare_answers, judge_differences, merge_answers
 from decoders.replaying.id_map import AnsweringNodes, IdMap, NameMap
-from decoders.wire.primitives import format_uuid
+from decoders.wire.primitive_types import format_uuid
 
 OLD, NEW = UUID(int=7), UUID(int=8)
 

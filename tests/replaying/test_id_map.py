@@ -9,8 +9,8 @@ import pytest
 
 from decoders.apis import api
 from decoders.embedded import decode_embedded, encode_embedded
-from decoders.exchanges.learned_names import NULL_ID
-from decoders.protocol_facts.keys import (
+from decoders.exchanges.topic_and_node_names import NULL_ID
+from decoders.protocol_facts.api_keys import (
     FETCH,
     FIND_COORDINATOR,
     HEARTBEAT,
@@ -23,11 +23,11 @@ from decoders.protocol_facts.keys import (
     SYNC_GROUP,
 )
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Record
 from decoders.records.read_batches import decode_records
+from decoders.records.record_and_batch import Batch, Record
 from decoders.replaying.id_map import AnsweringNodes, IdMap, NameMap, NotReplayable, match_nodes
 from decoders.replaying.version_conversion import convert_request, nearest_version
-from decoders.schema.model import Versions
+from decoders.schema.api_declaration import Versions
 
 OLD, NEW = UUID(int=7), UUID(int=8)
 BROKER: Final = "10.0.0.1:9092"

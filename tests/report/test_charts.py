@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwcli.report.charts import (
+from kwcli.report.svg_charts import (
     _draw_lines,
     _draw_path,
     _draw_stacked_columns,

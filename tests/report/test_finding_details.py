@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwcli.report.sections import _SHOWN, explain_finding
+from kwcli.report.report_sections import _SHOWN, explain_finding
 
 FIRST, LAST = "2026-11-21T03:04:05.123456Z", "2026-11-21T03:04:06.500000Z"
 FINDING: dict[str, Any] = {"first": None, "last": None, "meaning": "", "remedy": "", "evidence": []}

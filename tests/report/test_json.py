@@ -10,9 +10,9 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from decoders import read_exchanges
-from decoders.analysis.over_time import OverTime
 from decoders.analysis.sequence_diagram_steps import Ladders
 from decoders.analysis.statistics import Statistics
+from decoders.analysis.statistics_over_time import OverTime
 from decoders.errors import LimitExceeded
 from decoders.exchanges.exchange import Exchange
 from decoders.limits import LADDER_FAILED_MAX, LADDER_FIRST_MAX

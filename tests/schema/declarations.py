@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from decoders.schema.model import FIXED, FOREVER, NONE, Default, Field, Message, Versions
+from decoders.schema.api_declaration import FIXED, FOREVER, NONE, Default, Field, Message, Versions
 
 KINDS = [*FIXED, "string", "string", "string", "bytes", "records", "varint", "varlong", "uvarint", "struct", "struct"]
 DEFAULTS: dict[str, list[Default]] = {

@@ -14,9 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.errors import DecodeError, EncodeError
-from decoders.schema import projection
-from decoders.schema.codec import decode, decode_partial, encode
-from decoders.schema.json_form import body_to_json
+from decoders.schema import field_projection
+from decoders.schema.api_declaration import Plan, resolve
+from decoders.schema.body_json_form import body_to_json
+from decoders.schema.decode_and_encode import decode, decode_partial, encode
+from decoders.schema.field_projection import Mode, parse_want
 from decoders.schema.lazy_decoder import (
     decoder_source,
     encoder_source,
@@ -25,9 +27,7 @@ from decoders.schema.lazy_decoder import (
     get_json_decoder,
     get_projector,
 )
-from decoders.schema.model import Plan, resolve
 from decoders.schema.plan_walker import decode_by_walking, encode_by_walking
-from decoders.schema.projection import Mode, parse_want
 from tests.schema.declarations import message
 from tests.schema.readers import TABLE, generated, random_paths, readers_agree, strange, text_of, verdict
 from tests.schema.values import random_value, without_defaults
@@ -145,7 +145,7 @@ def test_the_first_messages_are_read_alike(seed: int) -> None:
             form = first[0] if first[0] == "fails" else (body_to_json(plan, first[0][0], reveal=True), first[0][1])
             assert repr(first[1]) == repr(form)
             assert repr(first[2]) == repr(
-                verdict(projection.project_by_walking, plan, parse_want(plan, paths), True, data, 0, end)
+                verdict(field_projection.project_by_walking, plan, parse_want(plan, paths), True, data, 0, end)
             )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from decoders.schema.projection import make_getter
+from decoders.schema.field_projection import make_getter
 
 BODY: dict[str, Any] = {
     "throttle": 0,

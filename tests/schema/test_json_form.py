@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.errors import EncodeError
-from decoders.schema.json_form import (
+from decoders.schema.body_json_form import (
     cell_json,
     cell_text,
     has_at_most_levels,

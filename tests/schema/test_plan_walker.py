@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from decoders.errors import DecodeError, EncodeError, Malformed, Truncated, UnsupportedVersion
-from decoders.schema.codec import decode, decode_partial, encode
-from decoders.schema.model import parse_message, resolve
+from decoders.schema.api_declaration import parse_message, resolve
+from decoders.schema.decode_and_encode import decode, decode_partial, encode
 from decoders.schema.plan_walker import Span, decode_by_walking
 
 THING = parse_message("""

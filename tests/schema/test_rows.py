@@ -9,10 +9,10 @@ import pytest
 
 from decoders.errors import DecodeError, LimitExceeded, Truncated
 from decoders.limits import VALUES_MAX
-from decoders.schema.codec import decode, decode_exactly, encode
+from decoders.schema.api_declaration import Plan, parse_message, resolve
 from decoders.schema.codegen_support import CRUDE
+from decoders.schema.decode_and_encode import decode, decode_exactly, encode
 from decoders.schema.lazy_decoder import get_decoder, get_encoder, get_json_decoder, get_projector
-from decoders.schema.model import Plan, parse_message, resolve
 from decoders.schema.plan_walker import encode_by_walking
 from tests.schema.readers import generated
 

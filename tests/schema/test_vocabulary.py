@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from decoders.schema.model import DeclarationError, Versions, find_section, parse_api, parse_message
+from decoders.schema.api_declaration import DeclarationError, Versions, find_section, parse_api, parse_message
 
 FETCH = """
 api 1 Fetch

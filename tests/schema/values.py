@@ -10,9 +10,9 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from decoders.schema.model import STRUCT_DEFAULT, Plan, PlanField
+from decoders.schema.api_declaration import STRUCT_DEFAULT, Plan, PlanField
 from decoders.schema.plan_walker import encode_by_walking
-from decoders.wire.primitives import RANGES
+from decoders.wire.primitive_types import RANGES
 
 TEXTS = ["", "a", "orders", "τόπος-日本-🙂", "with\ttab\nand line", "control\x00\x1b\x7f", 'quote"back\\slash']
 STRANGE = ["\udcff\udc80", "half\udce3\udc81"]

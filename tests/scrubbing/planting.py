@@ -6,7 +6,7 @@ import re
 from typing import Any
 from uuid import UUID
 
-from decoders.schema.model import Plan, PlanField
+from decoders.schema.api_declaration import Plan, PlanField
 from tests.records.making import batch, record
 
 MARK = re.compile(rb"Zq9x\d{5}xHunter")

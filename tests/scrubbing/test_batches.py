@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from decoders import decode_records
 from decoders.records.codecs import NUMBERS, deflate
 from decoders.records.encode_batches import encode_message_set
-from decoders.records.model import Record
+from decoders.records.record_and_batch import Record
 from decoders.scrubbing import compress_to_exact_size
 from decoders.scrubbing.pseudonyms import Pseudonyms
 from decoders.scrubbing.replace_names import NameReplacer

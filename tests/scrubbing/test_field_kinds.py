@@ -9,7 +9,7 @@ from typing import Final
 from decoders.apis import KEYS, api
 from decoders.embedded import INSIDE, STRUCTURES, parse_structure_declaration
 from decoders.embedded.structure_holders import HOLDERS
-from decoders.schema.model import Field, Message
+from decoders.schema.api_declaration import Field, Message
 from decoders.scrubbing.field_kinds import BY_FIELD, BY_SIBLING, KINDS, kind_of_field
 from decoders.scrubbing.replace_names import KEPT
 

@@ -16,9 +16,9 @@ from decoders.apis import KEYS, api
 from decoders.embedded import STRUCTURES, TOPICS, parse_structure_declaration
 from decoders.exchanges.body_reader import ApiReader, Needs
 from decoders.frames.read_and_judge_headers import find_response_body, read_request_head
-from decoders.protocol_facts.keys import ENVELOPE, FETCH, FIND_COORDINATOR, JOIN_GROUP
-from decoders.schema.codec import decode
-from decoders.schema.model import Side, resolve
+from decoders.protocol_facts.api_keys import ENVELOPE, FETCH, FIND_COORDINATOR, JOIN_GROUP
+from decoders.schema.api_declaration import Side, resolve
+from decoders.schema.decode_and_encode import decode
 from decoders.scrubbing import scrub_frames
 from decoders.scrubbing.pseudonyms import Pseudonyms
 from decoders.scrubbing.replace_names import NameReplacer

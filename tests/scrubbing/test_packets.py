@@ -12,7 +12,7 @@ from decoders.capture.read_capture import CaptureReader
 from decoders.capture.read_packet_copies import CopyReader, PacketCopy
 from decoders.scrubbing.pseudonyms import Pseudonyms
 from decoders.scrubbing.scrub_packets import RAW, PacketScrubber, RewrittenPacket, _internet_checksum
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 from tests.capture.frames import ACK, PSH, ethernet, ipv4, ipv6, tcp
 from tests.capture.test_tunnels import FRAMES, LINK_TYPES, PACKETS
 

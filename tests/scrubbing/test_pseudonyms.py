@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from decoders.scrubbing.pseudonyms import Pseudonyms
-from decoders.wire.primitives import format_uuid
+from decoders.wire.primitive_types import format_uuid
 
 HERE = Pseudonyms(b"one key")
 THERE = Pseudonyms(b"another key")

@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from kwcli.playground.ports import find_free_ports
-from kwcli.playground.process import Process
+from kwcli.playground.free_ports import find_free_ports
+from kwcli.playground.java_process import Process
 from tests.broker.jars import Missing
 from tests.broker.wheels import fetched_once, java_home
 from tests.serializers.registry_double import CCOMPAT

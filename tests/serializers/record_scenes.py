@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from captures.make.pcapfile import ship
-from kwcli.playground.ports import find_free_ports
+from kwcli.playground.free_ports import find_free_ports
 from tests.broker.cluster import Cluster
 from tests.broker.options import Options
 from tests.broker.recorder import Recorder

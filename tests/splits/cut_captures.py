@@ -7,13 +7,13 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, cast
 
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import ENDED_KEYS, Ended, Exchange, Row
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.messages.exchange_json import to_json_dict
 from decoders.splits.split_parts import FACT, ROWS, Part, SharedFacts, canonical_connection_key
 from decoders.splits.split_segments import Splitter
 from decoders.splits.stitch_rows import Stitcher
-from decoders.tcp.chunks import Segment
+from decoders.tcp.stream_chunks import Segment
 from tests.exchanges.talks import REVEALED
 
 Shown = tuple[Any, ...]

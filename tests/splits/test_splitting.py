@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.splits.split_parts import SEGMENTS
 from tests.captures.shipped import CLEAN, NEGATIVE, segments
 from tests.exchanges.mistreated import capture

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission, Segment
 from decoders.tcp.reassembly import Reassembly
+from decoders.tcp.stream_chunks import Chunk, Close, Gap, Retransmission, Segment
 
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 CLIENT = bytes([10, 0, 0, 1, 10, 0, 0, 2, 0xC3, 0x50, 0x23, 0x84])

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from decoders.tcp.chunks import Segment
-from decoders.tcp.connections import reverse_key
+from decoders.tcp.connection_and_halves import reverse_key
+from decoders.tcp.stream_chunks import Segment
 from tests.tcp.conversations import ACK, CLIENT, FIN, MS, RST, SYN
 
 FAR: Final = 1 << 28

@@ -9,9 +9,9 @@ from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
 from decoders.limits import IDLE_NS
-from decoders.tcp.chunks import Chunk, Close, Segment
-from decoders.tcp.connections import reverse_key
+from decoders.tcp.connection_and_halves import reverse_key
 from decoders.tcp.reassembly import Reassembly
+from decoders.tcp.stream_chunks import Chunk, Close, Segment
 from tests.tcp.conversations import ACK, FIN, RST, SYN
 from tests.tcp.test_reassembly_properties import EXAMPLES
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from decoders.tcp import clock_offsets
-from decoders.tcp.chunks import Segment
 from decoders.tcp.clock_offsets import ClockOffset, ClockOffsets
+from decoders.tcp.stream_chunks import Segment
 
 CLIENT = bytes([10, 0, 0, 1, 10, 0, 0, 2, 0x9C, 0x40, 0x23, 0x84])
 BROKER = bytes([10, 0, 0, 2, 10, 0, 0, 1, 0x23, 0x84, 0x9C, 0x40])

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from decoders.limits import IDLE_NS
 from decoders.tcp import reassembly
-from decoders.tcp.chunks import Chunk, Close, Gap, Segment
+from decoders.tcp.connection_and_halves import PATIENCE_NS, Connection, reverse_key
 from decoders.tcp.connection_table import STALE_MAX
-from decoders.tcp.connections import PATIENCE_NS, Connection, reverse_key
 from decoders.tcp.reassembly import Reassembly
+from decoders.tcp.stream_chunks import Chunk, Close, Gap, Segment
 from tests.sampling import sampled
 from tests.tcp.conversations import ACK, CLIENT, MS, RST, SYN
 from tests.tcp.test_alone import capture, told

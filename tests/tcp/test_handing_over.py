@@ -12,8 +12,8 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from decoders.errors import DecodeError
-from decoders.tcp.chunks import Chunk, Segment
 from decoders.tcp.reassembly import Reassembly
+from decoders.tcp.stream_chunks import Chunk, Segment
 from decoders.wire.state_serialization import pack, unpack
 from tests.tcp.conversations import ACK, CLIENT, FIN, RST, SYN, numbered, play, streams
 from tests.tcp.odd import FAR, ITSELF, odd_segments

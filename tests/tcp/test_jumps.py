@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from decoders.exchanges.pairer import Pairer
+from decoders.exchanges.chunks_to_exchanges import Pairer
 from decoders.exchanges.pairer_state import export_context, resume_context
-from decoders.tcp.chunks import Gap, Segment
-from decoders.tcp.connections import FAR
+from decoders.tcp.connection_and_halves import FAR
 from decoders.tcp.reassembly import Reassembly
+from decoders.tcp.stream_chunks import Gap, Segment
 from tests.exchanges.talks import request, response
 from tests.tcp.conversations import ACK, BROKER, CLIENT, MS, SYN, numbered
 from tests.tcp.test_alone import capture

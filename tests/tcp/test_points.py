@@ -8,10 +8,10 @@ from random import Random
 import pytest
 
 from decoders.capture.merge_captures import FILE_SHIFT, merge_segments
-from decoders.tcp.chunks import Chunk, Gap, Retransmission, Segment
 from decoders.tcp.clock_offsets import ClockOffset, ClockOffsets
-from decoders.tcp.packets_at_points import PacketsAtPoints
+from decoders.tcp.packets_at_capture_points import PacketsAtPoints
 from decoders.tcp.reassembly import Reassembly
+from decoders.tcp.stream_chunks import Chunk, Gap, Retransmission, Segment
 from tests.tcp.conversations import play
 
 CLIENT = bytes([10, 0, 0, 1, 10, 0, 0, 2]) + (40000).to_bytes(2, "big") + (9092).to_bytes(2, "big")

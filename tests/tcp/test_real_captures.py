@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from decoders.capture.read_capture import CaptureReader
-from decoders.tcp.chunks import Gap, Segment
 from decoders.tcp.reassembly import Reassembly
+from decoders.tcp.stream_chunks import Gap, Segment
 
 CAPTURES = sorted((Path(__file__).parents[2] / "captures").glob("*.pcapng"))
 

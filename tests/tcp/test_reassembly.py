@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from decoders.limits import IDLE_NS
-from decoders.tcp.chunks import Close, Gap, Segment
 from decoders.tcp.connection_table import LATE_NS
 from decoders.tcp.reassembly import Reassembly
+from decoders.tcp.stream_chunks import Close, Gap, Segment
 from tests.tcp.conversations import ACK, BROKER, CLIENT, FIN, MS, RST, SYN, numbered, play, streams, told
 
 A, B = "client", "broker"

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from decoders.tcp.chunks import Chunk, Close, Segment
 from decoders.tcp.reassembly import Reassembly
+from decoders.tcp.stream_chunks import Chunk, Close, Segment
 from tests.tcp.conversations import ACK, BROKER, CLIENT, FIN, MS, RST, SYN, streams, told
 
 # Packets are swapped within this distance: less than reassembly's patience.

@@ -16,7 +16,7 @@ import pytest
 from decoders import read_exchanges
 from decoders.exchanges.exchange import Exchange
 from kwcli.output.renderers import WantedPaths
-from kwcli.playground.ports import find_free_ports
+from kwcli.playground.free_ports import find_free_ports
 from kwcli.run_environment import Exit
 from kwcli.telemetry.exchange_metrics import TrafficMetrics
 from kwcli.telemetry.prometheus import LABEL_MAX, format_family_lines
@@ -33,7 +33,7 @@ def told(traffic: TrafficMetrics) -> Sample:
 
 def counted(name: str) -> TrafficMetrics:
     from decoders.capture.read_capture import CaptureReader
-    from decoders.exchanges.engine import Engine
+    from decoders.exchanges.segments_to_exchanges import Engine
 
     traffic = TrafficMetrics()
     engine, reader = Engine(needs=WantedPaths(traffic.needs)), CaptureReader()
@@ -89,7 +89,7 @@ def test_lags_are_those_of_the_groups() -> None:
 def test_offsets_are_learnt_of_all_exchanges_and_counted_of_those_that_a_filter_wants() -> None:
     traffic = TrafficMetrics()
     from decoders.capture.read_capture import CaptureReader
-    from decoders.exchanges.engine import Engine
+    from decoders.exchanges.segments_to_exchanges import Engine
 
     engine, reader = Engine(needs=WantedPaths(traffic.needs)), CaptureReader()
     rows: list[Exchange] = [

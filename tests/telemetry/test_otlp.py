@@ -30,7 +30,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from decoders import read_exchanges
 from decoders.limits import HTTP_ANSWER_MAX, HTTP_HEAD_MAX, MIB
 from decoders.wire.parse_units import parse_time
-from kwcli.extras import pip_command_for_extra
+from kwcli.pip_extras import pip_command_for_extra
 from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.run_environment import Exit
 from tests.captures.shipped import FOLDER
@@ -42,7 +42,7 @@ from tests.waiting import until
 if find_spec("opentelemetry.sdk") is None and not os.environ.get("CI"):
     pytest.skip("the extra otel is not installed", allow_module_level=True)
 
-from kwcli.telemetry import otlp, send_to_otlp_collector
+from kwcli.telemetry import otlp_exporter, send_to_otlp_collector
 
 Behave = Callable[[HostileServer, socket.socket], None]
 TOUR = str(FOLDER / "tour.pcapng")
@@ -374,7 +374,7 @@ def test_a_user_that_is_no_utf8_is_sent_as_it_is(collector: Collector) -> None:
 
 def test_a_span_that_has_no_form_does_not_take_others_along(collector: Collector) -> None:
     said: list[str] = []
-    exporter = otlp.Exporter(send_to_otlp_collector.Collector(collector.url, {}), said.append, waits=True)
+    exporter = otlp_exporter.Exporter(send_to_otlp_collector.Collector(collector.url, {}), said.append, waits=True)
     with open(TOUR, "rb") as capture:
         for number, exchange in enumerate(read_exchanges(capture)):
             if number in (3, 100, 192):
@@ -387,10 +387,10 @@ def test_a_span_that_has_no_form_does_not_take_others_along(collector: Collector
 
 
 def test_of_live_traffic_it_is_told_at_once_that_nothing_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(otlp, "_BATCH", 10)
+    monkeypatch.setattr(otlp_exporter, "_BATCH", 10)
     said: list[str] = []
     with hostile(servers.answering(b"403 No")) as server:
-        exporter = otlp.Exporter(send_to_otlp_collector.Collector(server.url, {}), said.append, waits=False)
+        exporter = otlp_exporter.Exporter(send_to_otlp_collector.Collector(server.url, {}), said.append, waits=False)
         for row in list(read_exchanges(Path(TOUR).read_bytes()))[:15]:
             exporter.add(row)
         until(lambda: said)
@@ -481,14 +481,14 @@ class Held:
 
 @pytest.mark.parametrize("waits", [True, False])
 def test_rows_do_not_wait_for_a_collector(waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(otlp, "_PATIENCE_S", 60.0)
-    monkeypatch.setattr(otlp, "_ROOM_S", 0.05)
-    monkeypatch.setattr(otlp, "_END_S", 0.1)
-    monkeypatch.setattr(otlp, "SPANS_HELD_MAX", 50)
-    monkeypatch.setattr(otlp, "_BATCH", 10)
+    monkeypatch.setattr(otlp_exporter, "_PATIENCE_S", 60.0)
+    monkeypatch.setattr(otlp_exporter, "_ROOM_S", 0.05)
+    monkeypatch.setattr(otlp_exporter, "_END_S", 0.1)
+    monkeypatch.setattr(otlp_exporter, "SPANS_HELD_MAX", 50)
+    monkeypatch.setattr(otlp_exporter, "_BATCH", 10)
     said: list[str] = []
     collector = Held()
-    exporter = otlp.Exporter(collector, said.append, waits=waits)  # type: ignore[arg-type]  # a stand-in
+    exporter = otlp_exporter.Exporter(collector, said.append, waits=waits)  # type: ignore[arg-type]  # a stand-in
     rows = list(read_exchanges(Path(TOUR).read_bytes()))
     for row in rows[:10]:
         exporter.add(row)
@@ -505,14 +505,14 @@ def test_rows_do_not_wait_for_a_collector(waits: bool, monkeypatch: pytest.Monke
 
 
 def test_a_full_queue_of_a_file_waits_for_a_collector_that_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(otlp, "_PATIENCE_S", 60.0)
-    monkeypatch.setattr(otlp, "_ROOM_S", 60.0)
-    monkeypatch.setattr(otlp, "SPANS_HELD_MAX", 5)
-    monkeypatch.setattr(otlp, "_BATCH", 3)
+    monkeypatch.setattr(otlp_exporter, "_PATIENCE_S", 60.0)
+    monkeypatch.setattr(otlp_exporter, "_ROOM_S", 60.0)
+    monkeypatch.setattr(otlp_exporter, "SPANS_HELD_MAX", 5)
+    monkeypatch.setattr(otlp_exporter, "_BATCH", 3)
     said: list[str] = []
     collector = Held()
     collector.go.set()
-    exporter = otlp.Exporter(collector, said.append, waits=True)  # type: ignore[arg-type]  # a stand-in
+    exporter = otlp_exporter.Exporter(collector, said.append, waits=True)  # type: ignore[arg-type]  # a stand-in
     for row in read_exchanges(Path(TOUR).read_bytes()):
         exporter.add(row)
     exporter.close([])
@@ -527,7 +527,7 @@ def test_what_is_no_url_is_refused(url: str) -> None:
 
 
 def test_without_the_extra_one_line_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "kwcli.telemetry.otlp", None)
+    monkeypatch.setitem(sys.modules, "kwcli.telemetry.otlp_exporter", None)
     outcome = kw("sniff", TOUR, "--otlp", "http://localhost:4318")
     assert outcome.code == Exit.FAILURE
     assert outcome.err == f"kw: --otlp needs OpenTelemetry, which is not installed: {pip_command_for_extra('otel')}\n"

@@ -21,8 +21,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from decoders.tcp.chunks import Chunk, Close, Gap
-from decoders.tcp.connections import Connection
+from decoders.tcp.connection_and_halves import Connection
+from decoders.tcp.stream_chunks import Chunk, Close, Gap
 from decoders.tls.decrypt_chunks import Decryption
 from decoders.tls.key_log import KeyLog
 from tests.net.certificates import make_self_signed

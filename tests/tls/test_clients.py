@@ -15,10 +15,10 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from decoders.read_exchanges_of_captures import read_settled
 from decoders.tls.decrypt_connection import NO_START, TlsConnection
-from decoders.whole_captures import read_settled
+from kwcli.playground.broker_properties import Listener
 from kwcli.playground.client_configs import make_listener_configs
-from kwcli.playground.properties import Listener
 from tests.broker.clients.session import Step, run
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers, needs_program

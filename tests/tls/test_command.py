@@ -17,7 +17,7 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 import pytest
 
-from decoders.capture.inflate import PIECE_SIZE
+from decoders.capture.decompress_gzip_zstd_lz4 import PIECE_SIZE
 from decoders.capture.pcapng_writer import PcapngWriter
 from kwcli.pipeline.read.read_tls_keys import read_keys
 from kwcli.reading.sinks.closing_lines import DROPPED_KEYS_LINE
@@ -191,7 +191,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(str(name))
         return really(name, *rest, **more)
 
-    monkeypatch.setattr("kwcli.reading.key_logs.os.open", note)
+    monkeypatch.setattr("kwcli.reading.tls_key_log_files.os.open", note)
     return names
 
 
@@ -219,7 +219,7 @@ def test_a_pipe_that_nobody_writes_to_comes_to_an_end(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in CONFINED:
-        monkeypatch.setattr(f"kwcli.reading.key_logs.{name}", 0.1)
+        monkeypatch.setattr(f"kwcli.reading.tls_key_log_files.{name}", 0.1)
     pipe, out = str(tmp_path / "keys"), tmp_path / "out.pcapng"
     os.mkfifo(pipe)
     more = [str(out)] if command == "scrub" else []
@@ -259,7 +259,7 @@ def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
 def test_a_pipe_that_stays_open_is_read_as_long_as_it_says_something(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kwcli.reading.key_logs.KEY_LOG_SILENCE_S", 0.3)
+    monkeypatch.setattr("kwcli.reading.tls_key_log_files.KEY_LOG_SILENCE_S", 0.3)
     pipe, go = str(tmp_path / "keys"), threading.Event()
     os.mkfifo(pipe)
     thread = writing(pipe, Path(KEYS).read_bytes(), wait=go)
@@ -273,7 +273,7 @@ def test_a_pipe_that_stays_open_is_read_as_long_as_it_says_something(
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
 def test_a_device_without_end_comes_to_an_end(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwcli.reading.key_logs.KEY_LOG_JUNK_MAX", 3 << 20)
+    monkeypatch.setattr("kwcli.reading.tls_key_log_files.KEY_LOG_JUNK_MAX", 3 << 20)
     before = most_memory()
     outcome = kw("sniff", CAPTURE, "--keylog", device)
     assert outcome.code == Exit.FAILURE
@@ -282,7 +282,7 @@ def test_a_device_without_end_comes_to_an_end(device: str, monkeypatch: pytest.M
 
 
 def test_lines_without_end_come_to_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwcli.reading.key_logs.KEY_LOG_READ_MAX", 1 << 20)
+    monkeypatch.setattr("kwcli.reading.tls_key_log_files.KEY_LOG_READ_MAX", 1 << 20)
     pipe, go = str(tmp_path / "keys"), threading.Event()
     os.mkfifo(pipe)
     line = b"CLIENT_RANDOM " + b"ab" * 32 + b" " + b"cd" * 48 + b"\n"
@@ -307,7 +307,7 @@ def test_of_a_large_key_log_the_end_is_read(tmp_path: Path, monkeypatch: pytest.
     large = tmp_path / "large.keys"
     old = b"".join(b"CLIENT_RANDOM %064x %096x\n" % (number, number) for number in range(2000))
     large.write_bytes(old + keys)
-    monkeypatch.setattr("kwcli.reading.key_logs.KEY_LOG_READ_MAX", len(keys) + 1000)
+    monkeypatch.setattr("kwcli.reading.tls_key_log_files.KEY_LOG_READ_MAX", len(keys) + 1000)
     outcome = kw("sniff", CAPTURE, "--keylog", str(large), "-o", "ndjson")
     assert [json.loads(line) for line in outcome.out.splitlines()] == records(CAPTURE, "--keylog", KEYS)
     assert f"kw: {large}: only the last " in outcome.err

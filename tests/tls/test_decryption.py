@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from decoders.errors import DecodeError
 from decoders.limits import TLS_WAIT_NS
-from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission
-from decoders.tcp.connections import Connection, tls_facts_of
+from decoders.tcp.connection_and_halves import Connection, tls_facts_of
+from decoders.tcp.stream_chunks import Chunk, Close, Gap, Retransmission
 from decoders.tls.decrypt_chunks import Decryption
 from decoders.tls.key_log import KeyLog
 from decoders.tls.record_ciphers import _tls12_prf

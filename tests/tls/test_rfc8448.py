@@ -11,8 +11,8 @@ from typing import Final
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from decoders.tcp.chunks import Close, Gap
-from decoders.tcp.connections import tls_facts_of
+from decoders.tcp.connection_and_halves import tls_facts_of
+from decoders.tcp.stream_chunks import Close, Gap
 from decoders.tls.cipher_suites import find_suite
 from decoders.tls.record_ciphers import hkdf_expand_label, secret_after_key_update
 from tests.tls.conversations import chunks_of, content, decrypted, keys_of

@@ -13,15 +13,15 @@ from typing import Any, Final
 import jsonschema  # type: ignore[import-untyped]  # jsonschema ships no types
 import pytest
 
-from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Settled, Skipped
+from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.filters import parse
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
-from decoders.tcp.chunks import Segment
-from decoders.tcp.connections import MASK, reverse_key
+from decoders.read_exchanges_of_captures import read_settled
+from decoders.tcp.connection_and_halves import MASK, reverse_key
+from decoders.tcp.stream_chunks import Segment
 from decoders.tls.key_log import KeyLog
-from decoders.whole_captures import read_settled
 from tests.exchanges.prefixes import PROXY_1
 from tests.sampling import sampled
 from tests.splits.cut_captures import cut, stitched, whole

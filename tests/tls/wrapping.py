@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.capture.read_capture import CaptureReader
-from decoders.tcp.chunks import Close, Gap, Segment
-from decoders.tcp.connections import Half, reverse_key
+from decoders.tcp.connection_and_halves import Half, reverse_key
 from decoders.tcp.reassembly import Reassembly
+from decoders.tcp.stream_chunks import Close, Gap, Segment
 from tests.captures.plain import read_bytes
 from tests.tls.conversations import Talk
 

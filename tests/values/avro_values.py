@@ -13,7 +13,7 @@ from uuid import UUID
 
 from hypothesis import strategies as st
 
-from decoders.schema.json_form import float_json, json_bytes
+from decoders.schema.body_json_form import float_json, json_bytes
 from decoders.values.shortest_float import shorten_float
 
 PRIMITIVES = ["null", "boolean", "int", "long", "float", "double", "bytes", "string"]

@@ -11,7 +11,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from hypothesis import strategies as st
 
-from decoders.schema.json_form import float_json, json_bytes
+from decoders.schema.body_json_form import float_json, json_bytes
 from decoders.values.shortest_float import shorten_float
 
 SCALARS = [

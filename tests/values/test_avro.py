@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.errors import DecodeError
-from decoders.values.avro.containers import read_container
+from decoders.values.avro.avro_container_files import read_container
 from decoders.values.avro.decoder import AvroDecoder
 from decoders.values.avro.decoder_codegen import CRUDE, DecoderWriter, compile_decoder
 from decoders.values.avro.schema import AvroType, compute_fingerprint, parse_avro_schema
 from decoders.values.avro.walker import AvroWalker
-from decoders.values.model import RegisteredSchema, SchemaOrigin
-from decoders.values.store import SchemaStore
+from decoders.values.schema_store import SchemaStore
+from decoders.values.schemas_and_decoded_values import RegisteredSchema, SchemaOrigin
 from decoders.values.value_decoder import ValueDecoder
-from decoders.wire.primitives import write_varlong
+from decoders.wire.primitive_types import write_varlong
 from tests.values.avro_values import json_form_of, schemas, values
 
 fastavro = pytest.importorskip("fastavro", reason="fastavro is missing")

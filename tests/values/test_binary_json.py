@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.schema.json_form import float_json, json_bytes, string_json
-from decoders.values.binary_json import CborReader, MessagePackReader, guess_binary_json
+from decoders.schema.body_json_form import float_json, json_bytes, string_json
+from decoders.values.message_pack_and_cbor import CborReader, MessagePackReader, guess_binary_json
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=40)
 VALUES = st.recursive(

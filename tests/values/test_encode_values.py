@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from decoders.errors import EncodeError
 from decoders.values.encode_values import encode_value
-from decoders.values.model import RegisteredSchema, SchemaOrigin
-from decoders.values.store import SchemaStore, StoredSchema
+from decoders.values.schema_store import SchemaStore, StoredSchema
+from decoders.values.schemas_and_decoded_values import RegisteredSchema, SchemaOrigin
 from decoders.values.value_decoder import ValueDecoder
 from tests.values.avro_values import json_form_of, schemas, values
 from tests.values.protobuf_values import files, fill_message, make_class

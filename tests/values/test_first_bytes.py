@@ -17,12 +17,12 @@ from decoders.records.records_as_json import (
     records_json_to_decode,
     records_json_to_decode_beyond_json,
 )
-from decoders.schema.json_form import json_bytes
-from decoders.values.first_bytes import JsonRecords, list_parts_with_form, may_have_form
-from decoders.values.model import DecodedValue
+from decoders.schema.body_json_form import json_bytes
 from decoders.values.protobuf.guess_message import guess_message, looks_like_message
-from decoders.values.store import SchemaStore
+from decoders.values.schema_store import SchemaStore
+from decoders.values.schemas_and_decoded_values import DecodedValue
 from decoders.values.value_decoder import ValueDecoder
+from decoders.values.values_that_may_have_form import JsonRecords, list_parts_with_form, may_have_form
 
 
 def record_of(data: bytes | None, headers: list[Any] | None = None) -> dict[str, Any]:

@@ -16,10 +16,16 @@ from hypothesis import strategies as st
 from decoders.errors import DecodeError
 from decoders.values.avro.decoder_codegen import DecoderWriter, compile_decoder
 from decoders.values.avro.schema import parse_avro_schema
-from decoders.values.model import DecodedValue, RegisteredSchema, SchemaOrigin, SchemaReference, SchemaType
-from decoders.values.store import SchemaStore
+from decoders.values.schema_store import SchemaStore
+from decoders.values.schemas_and_decoded_values import (
+    DecodedValue,
+    RegisteredSchema,
+    SchemaOrigin,
+    SchemaReference,
+    SchemaType,
+)
 from decoders.values.value_decoder import ValueDecoder
-from decoders.wire.primitives import write_varlong
+from decoders.wire.primitive_types import write_varlong
 
 ORIGIN = SchemaOrigin("capture", 1)
 PREFIX = bytes.fromhex("0000000001")

@@ -26,12 +26,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.errors import DecodeError, EncodeError
-from decoders.values.model import RegisteredSchema, SchemaOrigin
 from decoders.values.parsed_schema import parse_schema
 from decoders.values.protobuf.decoder import ProtobufReader
 from decoders.values.protobuf.encoder import encode_message
 from decoders.values.protobuf.guess_message import guess_message
 from decoders.values.protobuf.schema import ProtobufSchema
+from decoders.values.schemas_and_decoded_values import RegisteredSchema, SchemaOrigin
 from tests.values.protobuf_values import SCALARS, files, fill_message, json_form_of, make_class
 
 

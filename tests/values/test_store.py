@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from decoders.values import store as module
-from decoders.values.model import ID_KINDS, RegisteredSchema, SchemaOrigin, SchemaReference
-from decoders.values.store import SchemaStore
+from decoders.values import schema_store as module
+from decoders.values.schema_store import SchemaStore
+from decoders.values.schemas_and_decoded_values import ID_KINDS, RegisteredSchema, SchemaOrigin, SchemaReference
 
 CAPTURE = SchemaOrigin("capture", 5)
 LONG = RegisteredSchema("AVRO", '"long"', CAPTURE, 4, "AB-1", "orders-value", 1)

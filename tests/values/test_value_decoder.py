@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.limits import VALUE_INFLATED_MAX
-from decoders.values.model import DecodedValue, RegisteredSchema, SchemaOrigin, SchemaReference
-from decoders.values.store import SchemaStore
+from decoders.values.schema_store import SchemaStore
+from decoders.values.schemas_and_decoded_values import DecodedValue, RegisteredSchema, SchemaOrigin, SchemaReference
 from decoders.values.value_decoder import ValueDecoder
 
 ORDER = """{"type": "record", "name": "Order", "namespace": "shop",

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.apis import KEYS, api
-from decoders.wire.near_words import did_you_mean, edit_distance, nearest_words, quote_words
+from decoders.wire.suggest_similar_words import did_you_mean, edit_distance, nearest_words, quote_words
 
 NAMES = [api(key).name for key in KEYS]
 

@@ -7,7 +7,14 @@ from uuid import UUID
 import pytest
 
 from decoders.errors import DecodeError, Malformed, Truncated
-from decoders.wire.primitives import format_uuid, read_number, read_uvarint, uuid_to_bytes, write_number, write_varlong
+from decoders.wire.primitive_types import (
+    format_uuid,
+    read_number,
+    read_uvarint,
+    uuid_to_bytes,
+    write_number,
+    write_varlong,
+)
 
 ROWS = [
     ("bool", "00", False),

@@ -3,7 +3,7 @@
 `python -m captures.make.libraries.record OUT.ndjson [WORD…]` records the clients with one of the words in their label
 (all clients without words). Each client produces twenty records to a topic of its own and reads them in a group of its
 own, with the library's default settings. A line has the label, the release of the broker and the traits
-(`library_traits.py`); captures are not kept.
+(`client_library_traits.py`); captures are not kept.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from captures.make.libraries.releases import FAMILIES, prepare
+from decoders.exchanges.client_library_traits import Traits
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.library_traits import Traits
-from decoders.whole_captures import read_exchanges
+from decoders.read_exchanges_of_captures import read_exchanges
 from tests.broker.clients.session import ClientFailed, run
 from tests.broker.cluster import Cluster
 from tests.broker.options import Options

@@ -1,4 +1,5 @@
-"""Recordings of libraries in, `decoders/exchanges/library_table.py` out: traits of releases that do not say their name.
+"""Recordings of libraries in, `decoders/exchanges/client_library_table.py` out: traits of releases that do not say
+their name.
 
 `python -m captures.make.libraries.table RECORDED.ndjson…` writes the table anew from the lines of `record`, and the
 connections that tests try it on, those of held-out releases included.
@@ -18,7 +19,7 @@ from captures.make.libraries.releases import FAMILIES, HELD_OUT, MINORS, NAMES
 __all__ = ["main", "table_of"]
 
 _ROOT: Final = Path(__file__).resolve().parents[3]
-TABLE: Final = _ROOT / "decoders" / "exchanges" / "library_table.py"
+TABLE: Final = _ROOT / "decoders" / "exchanges" / "client_library_table.py"
 TRIED: Final = _ROOT / "tests" / "exchanges" / "libraries.ndjson"
 _HEAD: Final = '''"""What client libraries do that do not say their name: a literal table.
 
@@ -29,7 +30,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from decoders.exchanges.libraries import Fingerprint
+from decoders.exchanges.find_client_library import Fingerprint
 
 __all__ = ["LIBRARIES"]
 

@@ -8,7 +8,7 @@ client ─► names its release?  no ─► its library's traits ─► some rel
    └► a vendor's build? ─► its line of Kafka ─► maybe · unknown line ─► unknown                   │
    └► a release of Kafka ─► affected · not affected                                               ┘
 broker ─► versions that it offers ─► its line of releases, never its patch ─► maybe at most
-findings of attacks.py ─► seen: trigger · attempt · damage
+findings of attack_observations.py ─► seen: trigger · attempt · damage
 ```
 
 What always holds: a client that names no release is never said not to be affected; a broker is `maybe` at most, since
@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from decoders.analysis.advisories.attacks import (
+from decoders.analysis.advisories.attack_observations import (
     ATTACK_FINDINGS,
     ATTACKS,
     name_lines,
@@ -31,14 +31,14 @@ from decoders.analysis.advisories.attacks import (
     read_release_of_broker,
 )
 from decoders.analysis.client_compatibility import Audit
-from decoders.analysis.dimensions import DIMENSIONS, client_of
 from decoders.analysis.doctor.diagnosis_input import Case
 from decoders.analysis.doctor.find_problems import make_finding_row
 from decoders.analysis.doctor.observations import Observations, sort_names_by_count
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.analysis.exchange_facts import OFFERED
-from decoders.exchanges.libraries import BROKER, find_program_of_client_id, format_library, merge_libraries
+from decoders.analysis.read_dimension_values import DIMENSIONS, client_of
+from decoders.exchanges.find_client_library import BROKER, find_program_of_client_id, format_library, merge_libraries
 from decoders.exchanges.topic_arrays import topic_array_paths
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.advisories import (
@@ -55,7 +55,7 @@ from decoders.protocol_facts.advisories import (
     read_kafka_release,
     split_numbers,
 )
-from decoders.protocol_facts.keys import API_VERSIONS, PRODUCE
+from decoders.protocol_facts.api_keys import API_VERSIONS, PRODUCE
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from decoders.analysis.client_compatibility import ClientOfAudit, Use, Who
     from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side, Versions
+    from decoders.schema.api_declaration import Side, Versions
 
 __all__ = ["ADVISORY_VERDICTS", "AdvisoryAudit", "is_found"]
 
@@ -117,7 +117,7 @@ def is_found(row: Row) -> bool:
 class AdvisoryAudit:
     """The clients and brokers of the exchanges that were added, what clients write, and what attacks were seen."""
 
-    asks_history = True  # for libraries (exchanges/history.py)
+    asks_history = True  # for libraries (exchanges/facts_from_earlier_exchanges.py)
 
     def __init__(self) -> None:
         self._audit = Audit()

@@ -10,20 +10,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from decoders.analysis.dimensions import DIMENSIONS, client_of, paths_of_dimensions, software_of
 from decoders.analysis.exchange_facts import FETCHES, WAITS, view_or_empty, waited_ns
 from decoders.analysis.percentiles import bin_number_of
+from decoders.analysis.read_dimension_values import DIMENSIONS, client_of, paths_of_dimensions, software_of
 from decoders.analysis.time_buckets import SHIFT_MIN, add_amounts, join_slices, merge_slices, shift_for
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS, partitions_in
+from decoders.protocol_facts.api_keys import PRODUCE
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.protocol_facts.keys import PRODUCE
 from decoders.records.summarize_records import summarize_records_of_view
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 __all__ = ["METRIC_UNITS", "PLACES", "MeasuredValues", "TrafficProfile"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.dimensions import host_of
 from decoders.analysis.doctor.observe_odd_bytes import observe_refused_batches
 from decoders.analysis.doctor.observe_positions import (
     observe_committed_offsets,
@@ -23,9 +22,10 @@ from decoders.analysis.exchange_facts import (
     error_codes_by_partition,
     topic_of_element,
 )
+from decoders.analysis.read_dimension_values import host_of
 from decoders.exchanges.topic_arrays import structs_at, topic_array_paths
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import (
+from decoders.protocol_facts.api_keys import (
     ALTER_PARTITION,
     DESCRIBE_CLUSTER,
     FETCH,
@@ -48,7 +48,7 @@ from decoders.records.summarize_records import BatchHead, read_batch_heads
 if TYPE_CHECKING:
     from decoders.analysis.doctor.observations import Observation, Observations
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 __all__ = ["BODY_OBSERVERS", "BodyObserver", "find_subjects_of_coordinator"]
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 from typing import Final
 
-from decoders.analysis.dimensions import host_of
 from decoders.analysis.doctor.diagnosis_input import (
     LISTED,
     NS,
@@ -22,7 +21,8 @@ from decoders.analysis.doctor.diagnosis_input import (
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation
-from decoders.protocol_facts.keys import API_VERSIONS, DESCRIBE_CLUSTER, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from decoders.analysis.read_dimension_values import host_of
+from decoders.protocol_facts.api_keys import API_VERSIONS, DESCRIBE_CLUSTER, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.wire.format_and_escape_text import format_latency
 
 __all__ = ["REACHABILITY"]

@@ -10,8 +10,8 @@ from decoders.analysis.doctor.observations import Observation, Observations, sor
 from decoders.apis import NAMES, api
 from decoders.frames.framing import BEGINS_LATE
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import FETCH, PRODUCE
-from decoders.schema.model import Versions
+from decoders.protocol_facts.api_keys import FETCH, PRODUCE
+from decoders.schema.api_declaration import Versions
 from decoders.wire.format_and_escape_text import escape_text, format_latency
 
 if TYPE_CHECKING:

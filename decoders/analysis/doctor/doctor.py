@@ -17,8 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
-from decoders.analysis.advisories.attacks import ATTACKS, TAGGED_SIZE, observe_attack, observe_sent_batches
-from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, paths_of_dimensions
+from decoders.analysis.advisories.attack_observations import ATTACKS, TAGGED_SIZE, observe_attack, observe_sent_batches
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, find_subjects_of_coordinator
 from decoders.analysis.doctor.find_problems import diagnose
 from decoders.analysis.doctor.finding_kinds import STORAGE_ERRORS
@@ -43,12 +42,13 @@ from decoders.analysis.exchange_facts import (
     throttle_paths,
     waited_ns,
 )
+from decoders.analysis.read_dimension_values import DIMENSIONS, client_of, host_of, paths_of_dimensions
 from decoders.apis import NAMES
-from decoders.exchanges.partitions import partition_paths
-from decoders.filters.fields import entity_names_of_both_sides, entity_paths
+from decoders.exchanges.partitions_in_exchange import partition_paths
+from decoders.filters.filter_field_table import entity_names_of_both_sides, entity_paths
 from decoders.filters.read_partitions_and_records import structure_needs
 from decoders.limits import GROUPS_MAX
-from decoders.protocol_facts.keys import (
+from decoders.protocol_facts.api_keys import (
     API_VERSIONS,
     FETCH,
     FIND_COORDINATOR,
@@ -59,7 +59,7 @@ from decoders.protocol_facts.keys import (
     PRODUCE,
     TXN_OFFSET_COMMIT,
 )
-from decoders.schema.model import Versions
+from decoders.schema.api_declaration import Versions
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange
     from decoders.messages.decode_record_values import RecordValueReader
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 __all__ = ["Doctor"]
 

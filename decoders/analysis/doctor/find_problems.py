@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.advisories.attacks import ATTACK_FINDINGS
+from decoders.analysis.advisories.attack_observations import ATTACK_FINDINGS
 from decoders.analysis.doctor.absence_findings import ABSENCES
 from decoders.analysis.doctor.causes import find_causes, sort_by_cause
 from decoders.analysis.doctor.connection_findings import REACHABILITY
@@ -33,16 +33,16 @@ from decoders.analysis.doctor.refusal_findings import REFUSALS
 from decoders.analysis.doctor.sequence_findings import SEQUENCES, describe_broken_sequence
 from decoders.analysis.doctor.value_findings import VALUES
 from decoders.analysis.transactions.abort_commands import make_abort_command
+from decoders.protocol_facts.api_keys import INIT_PRODUCER_ID, METADATA
 from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
 from decoders.protocol_facts.errors.remedies import REMEDIES
-from decoders.protocol_facts.keys import INIT_PRODUCER_ID, METADATA
 from decoders.wire.format_and_escape_text import format_latency, format_size
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.slow_brokers import BrokerLatencies
     from decoders.analysis.doctor.thresholds import Thresholds
     from decoders.analysis.fold_interface import Row
-    from decoders.schema.model import Versions
+    from decoders.schema.api_declaration import Versions
 
 __all__ = ["ABOUT", "EXAMINATIONS", "diagnose", "make_finding_row"]
 

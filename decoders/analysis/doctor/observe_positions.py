@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.exchange_facts import topic_of_element
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TopicArray, structs_at
-from decoders.protocol_facts.keys import LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH
+from decoders.protocol_facts.api_keys import LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from decoders.protocol_facts.keys import PRODUCE
-from decoders.values.subjects import list_subjects
+from decoders.protocol_facts.api_keys import PRODUCE
+from decoders.values.schema_subjects import list_subjects
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.observations import Observations

@@ -19,7 +19,7 @@ from decoders.analysis.doctor.diagnosis_input import (
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.transactions.abort_commands import make_describe_producers_command, make_marker_command
-from decoders.protocol_facts.keys import DELETE_GROUPS, OFFSET_DELETE
+from decoders.protocol_facts.api_keys import DELETE_GROUPS, OFFSET_DELETE
 from decoders.wire.format_and_escape_text import format_latency
 
 __all__ = ["POSITIONS", "describe_offset_reset"]

@@ -21,7 +21,7 @@ from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.exchange_facts import WAITING
 from decoders.apis import api
-from decoders.protocol_facts.keys import API_VERSIONS
+from decoders.protocol_facts.api_keys import API_VERSIONS
 from decoders.wire.format_and_escape_text import format_latency, format_rfc3339, format_size
 
 __all__ = ["REFUSALS"]

@@ -15,7 +15,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     words_of_value,
 )
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
-from decoders.values.subjects import find_foreign_schemas
+from decoders.values.schema_subjects import find_foreign_schemas
 
 __all__ = ["VALUES"]
 

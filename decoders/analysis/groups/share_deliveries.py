@@ -14,20 +14,20 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from decoders.analysis.dimensions import client_of, host_of
 from decoders.analysis.exchange_facts import topic_of_element
-from decoders.analysis.groups.lag import TopicPartition
+from decoders.analysis.groups.partition_offsets_and_lag import TopicPartition
+from decoders.analysis.read_dimension_values import client_of, host_of
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at
 from decoders.limits import SHARE_EVENTS_ALL_MAX, SHARE_EVENTS_MAX, SHARE_RANGES_SHOWN_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import DESCRIBE_CONFIGS, SHARE_ACKNOWLEDGE, SHARE_FETCH
+from decoders.protocol_facts.api_keys import DESCRIBE_CONFIGS, SHARE_ACKNOWLEDGE, SHARE_FETCH
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 __all__ = ["ShareDeliveries", "list_acknowledged_ranges", "share_delivery_paths"]
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.errors import FilterError
 from decoders.exchanges.exchange import Exchange
-from decoders.filters.expression import parse
+from decoders.filters.parse_expression import parse
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import PRODUCE
+from decoders.protocol_facts.api_keys import PRODUCE
 
 if TYPE_CHECKING:
-    from decoders.filters.expression import Filter
+    from decoders.filters.parse_expression import Filter
     from decoders.messages.decode_record_values import RecordValueReader
     from decoders.records.summarize_records import BatchHead
 
@@ -83,7 +83,7 @@ class RecordCondition:
         return any(raw.find(needle, at, stop) >= 0 for needle in self._needles)
 
     def is_met_by(self, topic: str | None, partition: int, record: Any) -> bool:
-        """Whether a record passes, in the form of the readers (records/model.py: Row)."""
+        """Whether a record passes, in the form of the readers (records/record_and_batch.py: Row)."""
         return self._question.matches(_make_exchange_of_record(topic, partition, record))
 
 

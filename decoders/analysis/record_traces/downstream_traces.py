@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Self
 
-from decoders.analysis.dimensions import host_of
+from decoders.analysis.read_dimension_values import host_of
 from decoders.analysis.record_traces.asked_records import AskedRecords
 from decoders.analysis.record_traces.life_of_record import LivesOfRecords
 from decoders.analysis.record_traces.record_index import RecordIndex
@@ -23,7 +23,7 @@ from decoders.analysis.record_traces.record_traces import RecordTraces
 from decoders.analysis.record_traces.written_records import RecordsByLink, WrittenRecord, WrittenRecords
 from decoders.limits import DOWNSTREAM_STEPS_MAX, RECORDS_TRACED_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import FETCH, SHARE_FETCH
+from decoders.protocol_facts.api_keys import FETCH, SHARE_FETCH
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack
 

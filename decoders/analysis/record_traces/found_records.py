@@ -14,11 +14,11 @@ from decoders.analysis.record_traces.partition_tables import (
 )
 from decoders.analysis.record_traces.record_contents import RecordContents, read_record_rows
 from decoders.limits import PARTITIONS_KEPT_MAX, RECORDS_TRACED_MAX
-from decoders.protocol_facts.keys import PRODUCE
+from decoders.protocol_facts.api_keys import PRODUCE
 from decoders.wire.state_serialization import state_fields
 
 if TYPE_CHECKING:
-    from decoders.analysis.groups.lag import TopicPartition
+    from decoders.analysis.groups.partition_offsets_and_lag import TopicPartition
     from decoders.exchanges.exchange import Exchange
     from decoders.records.summarize_records import BatchHead
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from decoders.protocol_facts.keys import (
+from decoders.protocol_facts.api_keys import (
     DELETE_RECORDS,
     END_TXN,
     FETCH,

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.dimensions import client_of, host_of
 from decoders.analysis.doctor.resent_batches import make_evidence_row, name_file_of_evidence
+from decoders.analysis.read_dimension_values import client_of, host_of
 from decoders.analysis.record_traces.partition_tables import (
     NONE,
     UNACKNOWLEDGED,

@@ -1,4 +1,4 @@
-"""Produce requests in; records whose value has the schema of another topic (values/subjects.py) out, run by run.
+"""Produce requests in; records whose value has the schema of another topic (values/schema_subjects.py) out, run by run.
 
 Theory of operation. Which topic a schema is registered for is often told after the values. So runs of records of a
 batch with one schema are kept until their topic is known to have the schema, up to VALUE_RUNS_MAX of a topic and a
@@ -24,9 +24,9 @@ from decoders.analysis.record_traces.record_contents import read_record_rows
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in
 from decoders.limits import GROUPS_MAX, VALUE_RUNS_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import PRODUCE
+from decoders.protocol_facts.api_keys import PRODUCE
 from decoders.records.summarize_records import read_batch_heads
-from decoders.values.subjects import SchemaSubject, find_foreign_schemas, list_subjects, subject_of_values
+from decoders.values.schema_subjects import SchemaSubject, find_foreign_schemas, list_subjects, subject_of_values
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import state_fields
 

@@ -12,12 +12,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from decoders.analysis.groups.events import CLASSIC
+from decoders.analysis.groups.group_events import CLASSIC
 from decoders.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
-    from decoders.analysis.groups.histories import GroupHistories
-    from decoders.analysis.groups.timeline import Generation, Timeline
+    from decoders.analysis.groups.group_histories import GroupHistories
+    from decoders.analysis.groups.group_timeline import Generation, Timeline
 
 __all__ = ["ReaderGroup", "ReaderGroups"]
 

@@ -22,8 +22,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Self
 
-from decoders.analysis.dimensions import host_of
 from decoders.analysis.percentiles import bin_number_of
+from decoders.analysis.read_dimension_values import host_of
 from decoders.analysis.record_traces.life_of_record import LivesOfRecords
 from decoders.analysis.record_traces.partition_tables import Identity, make_identity
 from decoders.analysis.record_traces.record_index import KEPT_FOR_AGES, RecordIndex
@@ -33,11 +33,11 @@ from decoders.named_tuple import NamedTuple
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
-    from decoders.analysis.dimensions import Key
     from decoders.analysis.fold_interface import Row
+    from decoders.analysis.read_dimension_values import Key
     from decoders.analysis.record_traces.record_index import TopicPartition
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 __all__ = ["COMMIT_AGE", "RecordAges"]
 

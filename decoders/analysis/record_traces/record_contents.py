@@ -12,7 +12,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.wire.state_serialization import state_fields
 
 if TYPE_CHECKING:
-    from decoders.records.model import Row
+    from decoders.records.record_and_batch import Row
     from decoders.records.summarize_records import BatchHead
 
 __all__ = ["RecordContents", "hash_record", "read_record_rows"]
@@ -26,8 +26,8 @@ _HEADERS: Final = 4
 def read_record_rows(records: Any, raw: bytes | None, head: BatchHead) -> Iterable[Row]:
     """The rows of the records in the batch with this header, of a view's records field (summarize_records.py)."""
     if records.__class__ is tuple and raw is not None and head.at >= 0:
-        from decoders.records.model import Budget
         from decoders.records.read_batch_v2 import read_rows_of_plain_batch
+        from decoders.records.record_and_batch import Budget
 
         rows = read_rows_of_plain_batch(raw, head.at, head.at + head.size, Budget())
         if rows is not None:
@@ -38,8 +38,8 @@ def read_record_rows(records: Any, raw: bytes | None, head: BatchHead) -> Iterab
 def _each_record_row(records: Any, raw: bytes | None, head: BatchHead) -> Iterator[Row]:
     """The rows of a batch of any kind."""
     if records.__class__ is tuple and raw is not None:
-        from decoders.records.model import Budget
         from decoders.records.read_batches import read_records_by_batch
+        from decoders.records.record_and_batch import Budget
 
         at, size = records
         if head.at >= 0:

@@ -12,7 +12,7 @@ from decoders.analysis.record_traces.life_of_record import LivesOfRecords
 from decoders.analysis.record_traces.misrouted_values import MisroutedValues
 from decoders.analysis.record_traces.record_fold import RecordFold
 from decoders.analysis.record_traces.record_index import RecordIndex
-from decoders.protocol_facts.keys import PRODUCE
+from decoders.protocol_facts.api_keys import PRODUCE
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:

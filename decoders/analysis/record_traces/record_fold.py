@@ -10,7 +10,7 @@ from decoders.wire.state_serialization import pack, state_fields, unpack
 if TYPE_CHECKING:
     from decoders.analysis.record_traces.record_index import RecordIndex
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 __all__ = ["RecordFold"]
 

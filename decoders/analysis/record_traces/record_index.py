@@ -13,7 +13,7 @@ OffsetFetch           ─► positions  where a member begins                   
 ShareFetch, …         ─► deliveries a member of a share group has, or has done     │
 Fetch, DeleteRecords  ─► starts     the first offset that there still is          ┘
 EndTxn, markers       ─► ends of transactions, by producer id
-JoinGroup, SyncGroup… ─► which client had which partition in which generation (groups/histories.py)
+JoinGroup, SyncGroup… ─► which client had which partition in which generation (groups/group_histories.py)
 Metadata              ─► names of topic ids, node ids of brokers
 ```
 
@@ -33,9 +33,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.doctor.resent_batches import make_evidence_of_exchange
 from decoders.analysis.exchange_facts import topic_of_element
-from decoders.analysis.groups.events import EVENT_APIS, group_events_of
-from decoders.analysis.groups.histories import GroupHistories
-from decoders.analysis.groups.lag import TopicPartition, replica_id_of_fetch
+from decoders.analysis.groups.group_events import EVENT_APIS, group_events_of
+from decoders.analysis.groups.group_histories import GroupHistories
+from decoders.analysis.groups.partition_offsets_and_lag import TopicPartition, replica_id_of_fetch
 from decoders.analysis.groups.share_deliveries import list_acknowledged_ranges
 from decoders.analysis.record_traces.asked_records import AskedOffsets, AskedProducer, AskedRecords
 from decoders.analysis.record_traces.found_records import TOPIC_ID_LENGTH, FoundRecords
@@ -53,10 +53,10 @@ from decoders.analysis.record_traces.partition_tables import (
     read_pair,
 )
 from decoders.analysis.record_traces.record_contents import hash_record, read_record_rows
-from decoders.exchanges.learned_names import NODE_LISTS, TOPIC_ID_SOURCES, TOPICS_MAX, NodeIds, values_at_path
+from decoders.exchanges.topic_and_node_names import NODE_LISTS, TOPIC_ID_SOURCES, TOPICS_MAX, NodeIds, values_at_path
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at, topic_array_paths
 from decoders.limits import PARTITIONS_KEPT_MAX, ROWS_INDEXED_MAX
-from decoders.protocol_facts.keys import (
+from decoders.protocol_facts.api_keys import (
     DELETE_RECORDS,
     END_TXN,
     FETCH,
@@ -69,12 +69,12 @@ from decoders.protocol_facts.keys import (
     WRITE_TXN_MARKERS,
 )
 from decoders.records.summarize_records import BatchHead, read_batch_heads
-from decoders.wire.primitives import format_uuid
+from decoders.wire.primitive_types import format_uuid
 from decoders.wire.state_serialization import state_fields
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo, Exchange
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 __all__ = ["KEPT_FOR_AGES", "KEPT_FOR_LIVES", "RecordIndex", "TopicPartition"]
 

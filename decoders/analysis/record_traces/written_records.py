@@ -18,8 +18,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from decoders.analysis.dimensions import host_of
-from decoders.analysis.groups.lag import TopicPartition, replica_id_of_fetch
+from decoders.analysis.groups.partition_offsets_and_lag import TopicPartition, replica_id_of_fetch
+from decoders.analysis.read_dimension_values import host_of
 from decoders.analysis.record_traces.record_contents import RecordContents, read_record_rows
 from decoders.analysis.record_traces.record_links import TRACE_PARENT, RecordLink
 from decoders.limits import HEADERS_SAMPLED, RECORDS_WITH_HEADERS_MAX

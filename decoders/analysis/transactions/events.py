@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.dimensions import client_of, host_of
 from decoders.analysis.exchange_facts import topic_of_element
+from decoders.analysis.read_dimension_values import client_of, host_of
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at, topic_array_paths
 from decoders.limits import ASSIGNED_SHOWN_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import (
+from decoders.protocol_facts.api_keys import (
     ADD_OFFSETS_TO_TXN,
     ADD_PARTITIONS_TO_TXN,
     DESCRIBE_TRANSACTIONS,
@@ -30,7 +30,7 @@ from decoders.records.summarize_records import read_batch_heads
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 __all__ = [
     "COORDINATED",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from decoders.analysis.groups.lag import NOTHING, TopicPartition
+from decoders.analysis.groups.partition_offsets_and_lag import NOTHING, TopicPartition
 from decoders.named_tuple import NamedTuple
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from decoders.analysis.groups.lag import NOTHING
+from decoders.analysis.groups.partition_offsets_and_lag import NOTHING
 from decoders.analysis.transactions.abort_commands import (
     make_abort_command,
     make_describe_producers_command,

@@ -12,17 +12,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.exchange_facts import topic_of_element
-from decoders.analysis.groups.lag import NOTHING, TopicPartition
+from decoders.analysis.groups.partition_offsets_and_lag import NOTHING, TopicPartition
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at, topic_array_paths
 from decoders.limits import PARTITIONS_KEPT_MAX, UNSTABLE_BATCHES_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import DESCRIBE_PRODUCERS, FETCH
+from decoders.protocol_facts.api_keys import DESCRIBE_PRODUCERS, FETCH
 from decoders.records.summarize_records import read_batch_heads
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 __all__ = ["ActiveProducer", "PartitionStability", "StableOffsets", "stable_offset_paths"]
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.groups.lag import NOTHING, TopicPartition
+from decoders.analysis.groups.partition_offsets_and_lag import NOTHING, TopicPartition
 from decoders.analysis.transactions.events import FENCING, UNKNOWN, DescribedTransaction, TransactionEvent
 from decoders.apis import api_name
 from decoders.protocol_facts.errors.error_codes import error_name

@@ -23,8 +23,8 @@ from decoders.analysis.client_and_broker_portraits import (
     transactional_ids_of,
     versions_used,
 )
-from decoders.analysis.dimensions import client_of
-from decoders.analysis.groups.lag import TopicPartition
+from decoders.analysis.groups.partition_offsets_and_lag import TopicPartition
+from decoders.analysis.read_dimension_values import client_of
 from decoders.analysis.transactions.events import (
     COORDINATED,
     DescribedTransaction,
@@ -40,7 +40,7 @@ from decoders.analysis.transactions.stable_offsets import StableOffsets, stable_
 from decoders.analysis.transactions.timeline import TransactionTimeline
 from decoders.errors import Malformed
 from decoders.limits import PARTITIONS_KEPT_MAX, TRANSACTION_EVENTS_ALL_MAX, TRANSACTION_EVENTS_MAX
-from decoders.protocol_facts.keys import (
+from decoders.protocol_facts.api_keys import (
     DESCRIBE_PRODUCERS,
     DESCRIBE_TRANSACTIONS,
     END_TXN,
@@ -55,7 +55,7 @@ from decoders.wire.state_serialization import pack, state_fields, unpack
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 __all__ = ["Transactions"]
 

@@ -16,7 +16,13 @@ import orjson
 
 from decoders.limits import SCHEMAS_MAX
 from decoders.protocols.read_http_exchanges import HttpExchange
-from decoders.values.model import IdKind, RegisteredSchema, SchemaOrigin, SchemaReference, SchemaType
+from decoders.values.schemas_and_decoded_values import (
+    IdKind,
+    RegisteredSchema,
+    SchemaOrigin,
+    SchemaReference,
+    SchemaType,
+)
 
 __all__ = ["ApicurioTraffic", "find_schema_type", "read_artifact_references"]
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 import orjson
 
 from decoders.protocols.read_http_exchanges import HttpExchange
-from decoders.values.model import RegisteredSchema, SchemaOrigin, SchemaReference
+from decoders.values.schemas_and_decoded_values import RegisteredSchema, SchemaOrigin, SchemaReference
 
 __all__ = [
     "find_unregistered_id",

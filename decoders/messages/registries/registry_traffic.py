@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.limits import HTTP_CONNECTIONS_MAX
-from decoders.tcp.chunks import Chunk, Close, Gap
-from decoders.values.model import RegisteredSchema
+from decoders.tcp.stream_chunks import Chunk, Close, Gap
+from decoders.values.schemas_and_decoded_values import RegisteredSchema
 
 if TYPE_CHECKING:
     from decoders.messages.registries.learn_apicurio_schemas import ApicurioTraffic

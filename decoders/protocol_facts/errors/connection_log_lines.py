@@ -1,4 +1,4 @@
-"""Lines that clients log about names, TLS, logins and connections that fail; rows as log_lines.py explains them."""
+"""Lines that clients log about names, TLS, logins and connections that fail; rows as known_log_lines.py has them."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from typing import Final
 from decoders.apis import section
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import ERRORS
-from decoders.schema.model import Section
+from decoders.schema.api_declaration import Section
 
 __all__ = [
     "GENERIC",

@@ -6,7 +6,7 @@ text ─ schema.py: parse_avro_schema ─→ AvroType (a graph, cycles where the
           ├ decoder_codegen.py  types → Python source → one function; it fails crudely, and the walker says why
           ├ encoder.py          values → bytes
           └ logical_types.py    decimals, dates, times, UUIDs and durations ⇄ their JSON forms
-containers.py                   files of values with their schema (`Obj\\x01`)
+avro_container_files.py                   files of values with their schema (`Obj\\x01`)
 ```
 
 What always holds: the function and the walker give the same value for the same bytes, and fail for the same bytes.

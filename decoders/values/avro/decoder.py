@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from decoders.errors import DecodeError, Malformed
-from decoders.schema.json_form import json_bytes
+from decoders.schema.body_json_form import json_bytes
 from decoders.values.avro.decoder_codegen import CRUDE, Decode, compile_decoder
 from decoders.values.avro.schema import AvroType
 from decoders.values.avro.walker import AvroWalker

@@ -24,7 +24,7 @@ from uuid import UUID
 
 from decoders.errors import DecodeError, LimitExceeded
 from decoders.limits import SCHEMA_NESTING_MAX, VALUE_NESTING_MAX
-from decoders.schema.json_form import float_json, json_bytes
+from decoders.schema.body_json_form import float_json, json_bytes
 from decoders.values.avro.logical_types import find_formatter
 from decoders.values.avro.schema import AvroType
 from decoders.values.avro.walker import parts_budget, read_long

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from decoders.errors import EncodeError
 from decoders.limits import VALUE_NESTING_MAX
-from decoders.schema.json_form import bytes_from_json
+from decoders.schema.body_json_form import bytes_from_json
 from decoders.values.avro.logical_types import find_parser
 from decoders.values.avro.schema import AvroField, AvroType
-from decoders.wire.primitives import write_varlong
+from decoders.wire.primitive_types import write_varlong
 
 _FLOATS: Final = {"float": Struct("<f"), "double": Struct("<d")}
 _BITS: Final = {"int": 32, "long": 64}

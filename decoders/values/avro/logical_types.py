@@ -13,7 +13,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.limits import DECIMAL_SIZE_MAX
-from decoders.schema.json_form import json_bytes
+from decoders.schema.body_json_form import json_bytes
 from decoders.wire.format_and_escape_text import format_rfc3339
 
 _DAY_0: Final = date(1970, 1, 1).toordinal()

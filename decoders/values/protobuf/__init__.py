@@ -2,7 +2,7 @@
 
 ```
 .proto text ── proto_text.py ──┐
-descriptors ── descriptors.py ─┴→ DeclaredFile ─ schema.py: link_files ─→ ProtobufSchema
+descriptors ── file_descriptors.py ─┴→ DeclaredFile ─ schema.py: link_files ─→ ProtobufSchema
                                                    ├ decoder.py          bytes → values
                                                    ├ well_known_types.py Timestamp, Struct, Any … ⇄ their JSON forms
                                                    └ encoder.py          values → bytes

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final
 
-from decoders.schema.json_form import json_bytes
+from decoders.schema.body_json_form import json_bytes
 from decoders.values.avro.logical_types import format_decimal, format_timestamp
 from decoders.values.protobuf.proto_text import parse_proto_text
 from decoders.values.protobuf.schema import ProtobufSchema, link_files

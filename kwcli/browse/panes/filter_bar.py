@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 
 from decoders.errors import FilterError
 from decoders.filters import parse
-from decoders.wire.near_words import did_you_mean
+from decoders.wire.suggest_similar_words import did_you_mean
 
 __all__ = ["Ask", "FilterBar", "describe_filter_error"]
 

@@ -17,7 +17,7 @@ from kwcli.browse.panes.styled_lines import make_strip
 from kwcli.browse.spooling.questions import CausesFound
 
 if TYPE_CHECKING:
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
 
 __all__ = ["FindingsPane", "make_evidence_filter"]
 

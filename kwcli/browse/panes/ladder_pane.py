@@ -37,7 +37,7 @@ from kwcli.output.short_texts import NS, cell_width, cut, find_zone, palette
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
 
 __all__ = ["LadderPane"]
 

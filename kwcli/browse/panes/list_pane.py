@@ -24,7 +24,7 @@ from kwcli.output.text import TextLines
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
 
 __all__ = ["ListPane"]
 

@@ -18,7 +18,7 @@ from kwcli.output.short_texts import cell_width
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
 
 __all__ = ["MessagePane"]
 

@@ -20,7 +20,7 @@ from kwcli.filter_options import quote_filter_text
 from kwcli.output.short_texts import cell_width, cut, palette
 
 if TYPE_CHECKING:
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
 
 __all__ = ["TopPane"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from decoders.analysis.slowest import Slowest
+from decoders.analysis.slowest_exchanges import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.exchanges.body_reader import ApiReaders
 from kwcli.browse.spooling.questions import CountTop, TopCounted

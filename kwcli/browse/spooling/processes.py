@@ -22,7 +22,7 @@ from kwcli.output.renderers import WantedPaths
 
 if TYPE_CHECKING:
     from kwcli.browse.spooling.read_into_spool import SpoolingRun
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
 
 __all__ = ["Processes"]
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.exchanges.learned_names import NODE_LISTS
+from decoders.exchanges.topic_and_node_names import NODE_LISTS
 from decoders.named_tuple import NamedTuple
 from kwcli.browse.spooling.spool import BLOCK_ROWS, Spool, SpoolFull, SpoolWriter
 from kwcli.reading.run_reading import ReadingRun
@@ -19,11 +19,11 @@ from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Settled
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
     from kwcli.capture_options import CaptureOptions
     from kwcli.options import FilterOptions
+    from kwcli.output.output_settings import Settings
     from kwcli.output.renderers import Write
-    from kwcli.output.settings import Settings
     from kwcli.reading.read_captures_by_time import Captures
     from kwcli.run_environment import Environment
 

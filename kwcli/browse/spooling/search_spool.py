@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from decoders.exchanges.exchange import Ended, Settled
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
 
 __all__ = ["Question", "RowFinder", "Searcher"]
 

@@ -23,7 +23,7 @@ import zstandard
 
 from decoders.exchanges.body_reader import ApiReaders, Needs
 from decoders.exchanges.exchange import Ended
-from decoders.exchanges.learned_names import NodeIds, Topics
+from decoders.exchanges.topic_and_node_names import NodeIds, Topics
 from decoders.messages.exchange_serialization import NewTopicNames, RowPacker, RowUnpacker, add_topic_names
 from decoders.named_tuple import NamedTuple
 

@@ -16,8 +16,8 @@ import orjson
 
 from decoders.errors import EncodeError
 from decoders.values.encode_values import ValueFraming, encode_value
-from decoders.values.model import RegisteredSchema
-from decoders.values.store import SchemaStore, StoredSchema
+from decoders.values.schema_store import SchemaStore, StoredSchema
+from decoders.values.schemas_and_decoded_values import RegisteredSchema
 from kwcli.calling.words.record_words import ProduceRecord
 from kwcli.run_environment import Exit, Failure
 

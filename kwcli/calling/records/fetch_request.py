@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from decoders.apis import api
+from decoders.protocol_facts.api_keys import FETCH
 from decoders.protocol_facts.convert_field_names import drop_unknown_fields
-from decoders.protocol_facts.keys import FETCH
-from decoders.schema.model import Versions
-from decoders.wire.near_words import did_you_mean
+from decoders.schema.api_declaration import Versions
+from decoders.wire.suggest_similar_words import did_you_mean
 from kwcli.calling.words.record_words import (
     OFFLINE,
     TopicLookup,

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from decoders.apis import api
+from decoders.protocol_facts.api_keys import LIST_OFFSETS
 from decoders.protocol_facts.convert_field_names import drop_unknown_fields
-from decoders.protocol_facts.keys import LIST_OFFSETS
-from decoders.schema.model import Versions
+from decoders.schema.api_declaration import Versions
 from kwcli.calling.records.fetch_request import LATEST, OFFSET_WORDS, parse_partition_words
 from kwcli.calling.words.record_words import (
     TopicLookup,

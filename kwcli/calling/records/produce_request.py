@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from decoders.apis import api
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.api_keys import PRODUCE
 from decoders.protocol_facts.convert_field_names import drop_unknown_fields
-from decoders.protocol_facts.keys import PRODUCE
 from decoders.records.codecs import NAMES, NUMBERS
-from decoders.records.model import Row
+from decoders.records.record_and_batch import Row
 from decoders.records.records_as_json import records_json
-from decoders.schema.model import FOREVER, Versions
+from decoders.schema.api_declaration import FOREVER, Versions
 from kwcli.calling.read_bodies import STDIN
 from kwcli.calling.records.parse_record_lines import LineOptions, parse_record_lines
 from kwcli.calling.words.record_words import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from decoders.protocol_facts.keys import FETCH, LIST_OFFSETS, PRODUCE
+from decoders.protocol_facts.api_keys import FETCH, LIST_OFFSETS, PRODUCE
 
 # The APIs that take short words besides paths.
 SHORT_WORDS: Final = frozenset({PRODUCE, FETCH, LIST_OFFSETS})

@@ -13,7 +13,7 @@ from typing import Final
 from decoders.apis import NAMES
 from decoders.apis import api as declared
 from decoders.protocol_facts.convert_field_names import find_field_by_any_name
-from decoders.schema.model import ALL, Api, Field, Side, Versions
+from decoders.schema.api_declaration import ALL, Api, Field, Side, Versions
 from kwcli.run_environment import Exit, Failure
 
 __all__ = ["WORDS", "expand_entity_word"]

@@ -18,12 +18,12 @@ from typing import Any, Final
 
 from decoders.errors import EncodeError
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.api_keys import FETCH, PRODUCE
 from decoders.protocol_facts.convert_field_names import find_field_by_any_name, rename_to_current_names
 from decoders.protocol_facts.default_array_elements import new_array_element
-from decoders.protocol_facts.keys import FETCH, PRODUCE
-from decoders.schema.json_form import bytes_from_json, json_bytes
-from decoders.schema.model import Api, Field, Side
-from kwcli.calling.check_values import PlainWord, ValueChecker
+from decoders.schema.api_declaration import Api, Field, Side
+from decoders.schema.body_json_form import bytes_from_json, json_bytes
+from kwcli.calling.check_field_values import PlainWord, ValueChecker
 from kwcli.calling.read_bodies import (
     STDIN,
     SourceBody,

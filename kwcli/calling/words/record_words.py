@@ -13,12 +13,12 @@ from decoders.apis import api
 from decoders.errors import EncodeError
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.convert_field_names import find_field_by_any_name
-from decoders.records.model import Header
-from decoders.schema.json_form import BASE64, REDACTED, bytes_from_json
-from decoders.schema.model import Versions
-from decoders.wire.near_words import did_you_mean
+from decoders.records.record_and_batch import Header
+from decoders.schema.api_declaration import Versions
+from decoders.schema.body_json_form import BASE64, REDACTED, bytes_from_json
 from decoders.wire.parse_units import parse_moment
-from decoders.wire.primitives import format_uuid
+from decoders.wire.primitive_types import format_uuid
+from decoders.wire.suggest_similar_words import did_you_mean
 from kwcli.run_environment import Exit, Failure
 
 _NUMBER: Final = re.compile(r"-?\d{1,19}")

@@ -7,11 +7,11 @@ from functools import cache
 from typing import Any, Final, NoReturn
 
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts import paths
+from decoders.protocol_facts import field_paths
 from decoders.protocol_facts.convert_field_names import find_field_by_any_name
-from decoders.protocol_facts.paths import FieldPathStep, values_at_path
-from decoders.schema.model import ALL, Api, Field, Side, Versions, parse_message
-from decoders.wire.near_words import did_you_mean, nearest_words
+from decoders.protocol_facts.field_paths import FieldPathStep, values_at_path
+from decoders.schema.api_declaration import ALL, Api, Field, Side, Versions, parse_message
+from decoders.wire.suggest_similar_words import did_you_mean, nearest_words
 from kwcli.run_environment import Exit, Failure
 
 __all__ = [
@@ -115,7 +115,7 @@ def fail(text: str, code: Exit = Exit.USAGE) -> NoReturn:
 def parse_body_path(text: str) -> tuple[Step, ...]:
     """The steps of a path. Raises Failure."""
     try:
-        steps = paths.parse_field_path(text)
+        steps = field_paths.parse_field_path(text)
     except ValueError:
         steps = ()
     if not steps or any(len(step.indices) > 1 for step in steps):
@@ -242,7 +242,7 @@ class SelectPath:
         fields: tuple[Field, ...] | None = message.fields
         versions = message.versions
         try:
-            written = paths.parse_field_path(text)
+            written = field_paths.parse_field_path(text)
         except ValueError as problem:
             raise Failure(
                 f"--select {text!r}: {problem.args[0]!r} is no field (write topics[].name)", Exit.USAGE

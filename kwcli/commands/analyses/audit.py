@@ -10,7 +10,7 @@ import click
 from decoders.named_tuple import NamedTuple
 from kwcli.capture_options import CaptureOptions
 from kwcli.net.config.client_config import ConnectionOptions
-from kwcli.net.options import ConnectingCommand, login_options
+from kwcli.net.connection_options import ConnectingCommand, login_options
 from kwcli.options import (
     CHECK_FORMATS,
     FilterOptions,
@@ -25,7 +25,7 @@ from kwcli.run_environment import Environment
 if TYPE_CHECKING:
     from kwcli.analyses.audit_advisories import AdvisoryRenderer
     from kwcli.analyses.audit_upgrade_and_security import AuditRenderer, SecurityRenderer
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
 
 EXAMPLES = """\b
 Examples:
@@ -99,9 +99,9 @@ def command(
     published advisories (kw help advisories); exit code 4 when one is affected, or when an attack is seen.
     """
     from decoders.analysis.client_compatibility import VERDICTS as OF_CLIENTS
-    from decoders.analysis.security import SECURITY_FINDINGS
+    from decoders.analysis.security_audit import SECURITY_FINDINGS
     from kwcli.analyses.read_ignore_rules import ADVISORY_IDS, read_ignore_rules
-    from kwcli.analyses.run import run_answer
+    from kwcli.analyses.run_answer import run_answer
 
     capture.check_usage()
     _check_subject(subject)
@@ -145,9 +145,9 @@ def _make_renderer(
     env: Environment, subject: AuditSubject, settings: Settings, connection: ConnectionOptions
 ) -> AuditRenderer | SecurityRenderer | AdvisoryRenderer:
     """The renderer of what is audited. Raises Failure."""
-    from decoders.protocol_facts.releases import RELEASES
+    from decoders.protocol_facts.kafka_releases import RELEASES
     from kwcli.analyses.audit_upgrade_and_security import AuditRenderer, SecurityRenderer, find_target
-    from kwcli.spelling import find_release
+    from kwcli.names_in_any_spelling import find_release
 
     if subject.security:
         return SecurityRenderer(settings, subject.fail_on or "error")

@@ -12,7 +12,7 @@ from kwcli.run_environment import Environment
 from kwcli.schema_options import SchemaOptions, schema_options
 
 if TYPE_CHECKING:
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
 
 _values_option = click.option("--values", is_flag=True, help="Decode keys and values: the schemas of each topic.")
 
@@ -99,13 +99,13 @@ def command(word: str) -> click.Command:
         values: bool = False,
         schemas: SchemaOptions = SchemaOptions(),  # noqa: B008 - a tuple, which never changes
     ) -> int:
-        from kwcli.analyses.run import show_portraits
+        from kwcli.analyses.run_answer import show_portraits
 
         def make_settings() -> Settings:
             settings = shown.make_settings(env)
             if not values and schemas == SchemaOptions():
                 return settings
-            from kwcli.net.options import decode_values_of_answer
+            from kwcli.net.connection_options import decode_values_of_answer
 
             return decode_values_of_answer(env, settings, schemas, wanted=values)
 

@@ -37,7 +37,7 @@ def command(
     FILE as for `kw sniff`, twice: before and after. A difference is told where its effect is large and more than chance
     (kw help diff). Two halves of one sound capture differ in nothing.
     """
-    from decoders.wire.near_words import did_you_mean
+    from decoders.wire.suggest_similar_words import did_you_mean
     from kwcli.analyses.compare_traffic import FAIL_ON_CHANGES, run_diff
 
     for word in fail_on:

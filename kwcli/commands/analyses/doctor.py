@@ -7,7 +7,7 @@ import click
 from decoders.named_tuple import NamedTuple
 from kwcli.capture_options import CaptureOptions
 from kwcli.net.config.client_config import ConnectionOptions
-from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
+from kwcli.net.connection_options import ConnectingCommand, connection_options_of_others, read_config
 from kwcli.options import (
     CHECK_FORMATS,
     FilterOptions,
@@ -94,14 +94,14 @@ def command(
     """
     from decoders.analysis.doctor.finding_kinds import FINDINGS
     from kwcli.analyses.doctor import DoctorRenderer, check_source, read_thresholds
-    from kwcli.analyses.run import diagnose_cluster, run_answer
+    from kwcli.analyses.run_answer import diagnose_cluster, run_answer
 
     live = check_source(capture, connection)
     if live and (asked.values or asked.schemas):
         raise Failure("--values and --schemas are for traffic (FILE, -i): leave them out with -b", Exit.USAGE)
     settings = shown.make_settings(env)
     if not live and (asked.values or asked.schemas or connection.properties):
-        from kwcli.net.options import decode_values_of_answer
+        from kwcli.net.connection_options import decode_values_of_answer
 
         registry = tuple(f"{name}={value}" for name, value in connection.properties)
         settings = decode_values_of_answer(env, settings, SchemaOptions(asked.schemas, registry), wanted=asked.values)

@@ -6,7 +6,7 @@ import click
 
 from decoders.named_tuple import NamedTuple
 from kwcli.capture_options import CaptureOptions
-from kwcli.option_clashes import Clash, refuse_clashes
+from kwcli.clashing_options import Clash, refuse_clashes
 from kwcli.options import FilterOptions, OutputOptions, answer_options, force_option, html_option, pass_options_as_value
 from kwcli.report import PageFile
 from kwcli.run_environment import Environment
@@ -59,17 +59,17 @@ def command(
     exit code is 4 where a client breaks on that release.
     """
     from decoders.filters import parse
-    from decoders.protocol_facts.releases import RELEASES
-    from kwcli.analyses.run import run_answer
+    from decoders.protocol_facts.kafka_releases import RELEASES
+    from kwcli.analyses.run_answer import run_answer
+    from kwcli.names_in_any_spelling import find_release
     from kwcli.report.report_renderer import ReportRenderer, choose_exit_code
-    from kwcli.spelling import find_release
 
     refuse_clashes(Clash("html_path", ("output", "verbose"), "--html writes everything to the page, and nothing else"))
     capture.check_usage()
     page.check()
     settings = shown.make_settings(env)._replace(records=asked.records, reveal_secrets=asked.reveal_secrets)
     if asked.values or schemas != SchemaOptions():
-        from kwcli.net.options import decode_values_of_answer
+        from kwcli.net.connection_options import decode_values_of_answer
 
         settings = decode_values_of_answer(env, settings, schemas, wanted=asked.values)
     release = RELEASES[-1] if asked.target is None else find_release(asked.target)

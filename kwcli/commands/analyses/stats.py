@@ -81,8 +81,8 @@ def command(
     from decoders.filters import parse
     from kwcli.output.report_partial_input import report_sentences
     from kwcli.reading.run_reading import ReadingRun
-    from kwcli.stats.options import check_options
     from kwcli.stats.render_statistics import stats_view
+    from kwcli.stats.statistics_options import check_options
 
     capture.check_usage()
     if words.slowest and shown.output == "csv":
@@ -91,7 +91,7 @@ def command(
         )
     settings, words = shown.make_settings(env), check_options(words)
     if words.reads_values or schemas != SchemaOptions():
-        from kwcli.net.options import decode_values_of_answer
+        from kwcli.net.connection_options import decode_values_of_answer
 
         settings = decode_values_of_answer(env, settings, schemas, wanted=words.reads_values)
     within = parse(capture.time_filter_text(env, settings.zone)).matches

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, cast
 
-from kwcli.net.addresses import AddressError, parse_address, parse_addresses
 from kwcli.net.config import client_properties
 from kwcli.net.config.client_config import (
     OLD_RELEASE,
@@ -25,6 +24,7 @@ from kwcli.net.config.client_config import (
     TlsSettings,
 )
 from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, SettingValue, merge_setting_sources
+from kwcli.net.parse_addresses import AddressError, parse_address, parse_addresses
 from kwcli.run_environment import Environment, Exit, Failure
 from kwcli.user_folders import own_folder_name
 
@@ -400,7 +400,7 @@ def _read_assumed_release(chosen: ChosenSettings) -> str:
     value = chosen.values.get("version fallback")
     if value is None or not value.text:
         return OLD_RELEASE
-    from kwcli.spelling import find_release
+    from kwcli.names_in_any_spelling import find_release
 
     try:
         return find_release(value.text)
@@ -474,7 +474,7 @@ def _read_profile_sources(env: Environment, name: str | None) -> tuple[list[Sett
     folder = own_folder_name("config", env.variables)
     if name is None and not env.variables.get("KW_PROFILE") and not os.path.isdir(folder):
         return [], []  # most people have none, and what deals with them takes 4 ms to load
-    from kwcli.net.config.profiles import Profiles
+    from kwcli.net.config.connection_profiles import Profiles
 
     profiles = Profiles.open_own(env)
     if name is not None:
@@ -518,7 +518,7 @@ def _find_misspelt_variables(variables: Mapping[str, str]) -> tuple[list[str], l
     given = [name for name in variables if name.startswith("KW_")]
     if not given:
         return [], []
-    from decoders.wire.near_words import did_you_mean
+    from decoders.wire.suggest_similar_words import did_you_mean
     from kwcli.net.config.unknown_properties import is_about_security
 
     known = {*_map_variables_to_properties(), *_OTHERS}

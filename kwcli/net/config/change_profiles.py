@@ -13,9 +13,9 @@ from kwcli.net.config.build_config import (
     read_settings_file,
 )
 from kwcli.net.config.client_properties import Pair, decode_config_text, parse_properties_with_lines
+from kwcli.net.config.connection_profiles import Profiles
 from kwcli.net.config.import_profile import make_path_absolute
 from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, merge_setting_sources
-from kwcli.net.config.profiles import Profiles
 from kwcli.run_environment import Environment, Exit, Failure
 
 _SIZE_MAX: Final = 1024 * 1024

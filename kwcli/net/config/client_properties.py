@@ -594,11 +594,11 @@ def _find_secrets_of_login(value: str) -> Iterator[str]:
 
 
 def _parse_login_options(value: str) -> dict[str, str]:
-    from kwcli.net.config import jaas
+    from kwcli.net.config import jaas_logins
 
     try:
-        return jaas.parse_jaas(value).options
-    except jaas.JaasError:
+        return jaas_logins.parse_jaas(value).options
+    except jaas_logins.JaasError:
         return {}
 
 

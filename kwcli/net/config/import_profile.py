@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from decoders.named_tuple import NamedTuple
 from kwcli.net.config.build_config import MECHANISMS, list_warnings_of_empty_settings
 from kwcli.net.config.client_properties import BY_NAME, decode_config_text, parse_properties_with_lines
+from kwcli.net.config.connection_profiles import Profiles
 from kwcli.net.config.merge_settings import SettingSource, merge_setting_sources
 from kwcli.net.config.other_cli_configs import PLACES, ForeignCluster, parse_clusters_of_other_cli
-from kwcli.net.config.profiles import Profiles
 from kwcli.run_environment import Environment, Exit, Failure
 
 _FILE_MAX = 1024 * 1024
@@ -60,7 +60,7 @@ def _choose_clusters(
     kind, names = clusters[0].kind, [cluster.name for cluster in clusters]
     if context is not None:
         if context not in names:
-            from decoders.wire.near_words import did_you_mean
+            from decoders.wire.suggest_similar_words import did_you_mean
 
             there = did_you_mean(context, names) or f"; there are {', '.join(names)}"
             raise Failure(f"{file} has no {kind} {context}{there}", Exit.USAGE)

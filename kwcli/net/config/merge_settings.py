@@ -172,11 +172,11 @@ def _report_unused_property(chosen: ChosenSettings, name: str, text: str, place:
 
 
 def _read_jaas_login(value: SettingValue, chosen: ChosenSettings) -> dict[str, SettingValue]:
-    from kwcli.net.config import jaas
+    from kwcli.net.config import jaas_logins
 
     try:
-        module, options = jaas.parse_jaas(value.text)
-    except jaas.JaasError as error:
+        module, options = jaas_logins.parse_jaas(value.text)
+    except jaas_logins.JaasError as error:
         raise Failure(f"{value.name_and_place} cannot be read: {error}", Exit.USAGE) from None
     found = {"login module": value._replace(text=module)}
     for name, text in options.items():

@@ -163,7 +163,7 @@ def _redact_words(name: str) -> str:
 
 
 def _is_near_property(name: str) -> bool:
-    from decoders.wire.near_words import nearest_words
+    from decoders.wire.suggest_similar_words import nearest_words
 
     return bool(nearest_words(name, list_known_property_names()))
 
@@ -173,7 +173,7 @@ def is_property_word(word: str) -> bool:
 
     Any other word in an unknown name may be a part of a password.
     """
-    from decoders.wire.near_words import edit_distance
+    from decoders.wire.suggest_similar_words import edit_distance
 
     folded = word.lower()
     words = _property_words()
@@ -195,7 +195,7 @@ def _property_words() -> frozenset[str]:
 
 def _find_similar_property(name: str) -> str | None:
     """The known property with a similar spelling: letters swapped or missing, other separators, a prefix."""
-    from decoders.wire.near_words import nearest_words
+    from decoders.wire.suggest_similar_words import nearest_words
 
     for row in PROPERTIES:
         for spelling in row.names:

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from kwcli.extras import pip_command_for_extra
 from kwcli.net.config.client_config import SaslSettings
 from kwcli.net.sasl.mechanism import SaslRefused
+from kwcli.pip_extras import pip_command_for_extra
 from kwcli.run_environment import Exit, Failure
 
 _NO_TICKET: Final = "get a ticket by kinit, or name -X sasl.kerberos.keytab=FILE and sasl.kerberos.principal"

@@ -1,7 +1,7 @@
 """One connection to a broker, sans I/O, from ApiVersions and login to requests; blocking and asyncio drivers.
 
-Here is the vocabulary of a connection's own conversations (ApiVersions in negotiation.py, SASL in authentication.py).
-Each is a generator: it yields the requests to send, and is sent the frames that answer them.
+Here is the vocabulary of a connection's own conversations (ApiVersions in version_negotiation.py, SASL in
+sasl_authentication.py). Each is a generator: it yields the requests to send, and is sent the frames that answer them.
 """
 
 from __future__ import annotations

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from kwcli.net.addresses import format_address
+from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_config import Address, ClientConfig, SaslSettings
-from kwcli.net.deadline import Deadline
+from kwcli.net.parse_addresses import format_address
 from kwcli.net.sasl import SaslRefused, make_mechanism
 from kwcli.net.sasl.mechanism import WrappedMechanism
-from kwcli.net.session.authentication import make_failed_login_stop
+from kwcli.net.session.sasl_authentication import make_failed_login_stop
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class _TimedMechanism(WrappedMechanism):
         return self._run_in_time(lambda: self._inner.answer_challenge(challenge))
 
     def _run_in_time(self, step: Callable[[], Outcome]) -> Outcome:
-        from kwcli.net.deadline import run_in_time
+        from kwcli.net.command_deadline import run_in_time
 
         return run_in_time(step, self._login.deadline, "the Kerberos library (is the KDC silent?) did not answer")
 

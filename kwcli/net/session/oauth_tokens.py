@@ -15,10 +15,10 @@ from urllib.parse import SplitResult, quote_plus, unquote, urlencode, urlsplit
 from decoders.limits import HTTP_ANSWER_MAX, HTTP_ANSWER_S
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import format_size
-from kwcli.extras import pip_command_for_extra
+from kwcli.net.command_deadline import Deadline, run_in_time
 from kwcli.net.config.client_config import AwsSettings, OAuthSettings, SaslSettings, TlsSettings
 from kwcli.net.config.client_properties import redact_url
-from kwcli.net.deadline import Deadline, run_in_time
+from kwcli.pip_extras import pip_command_for_extra
 from kwcli.run_environment import Exit, Failure
 
 # A year: no connection lives as long, and larger numbers may be too large to compute with.

@@ -13,16 +13,16 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Final
 
 from decoders.errors import without_frames
-from kwcli.net.addresses import format_address
+from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_config import Address, ClientConfig, TlsSettings
-from kwcli.net.connector import (
+from kwcli.net.open_connections import (
     Connector,
     Place,
     make_own_proxy_head,
     make_unreachable_failure,
     resolve_address,
 )
-from kwcli.net.deadline import Deadline
+from kwcli.net.parse_addresses import format_address
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -133,8 +133,8 @@ class Logins:
 
     def _make_mechanism(self, address: Address) -> Mechanism:
         from kwcli.net.sasl.mechanism import SaslRefused
-        from kwcli.net.session.authentication import make_failed_login_stop
         from kwcli.net.session.mechanism_factory import BegunMechanism, SaslLogin
+        from kwcli.net.session.sasl_authentication import make_failed_login_stop
 
         deadline = Deadline(self._config.timeout_s, time.monotonic)
         made = SaslLogin(self._sasl, address, deadline, self._make_credentials_if_sasl)()

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.enums import ENUMS
-from decoders.schema.projection import Get, make_getter
+from decoders.protocol_facts.enum_words import ENUMS
+from decoders.schema.field_projection import Get, make_getter
 from decoders.wire.format_and_escape_text import format_size
-from decoders.wire.primitives import format_uuid
+from decoders.wire.primitive_types import format_uuid
 from kwcli.output.short_texts import ALL_METRICS, count_of, format_number_ranges, format_period, join_first_items
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Section
+    from decoders.schema.api_declaration import Section
 
 
 def _get_enum_words(means: str) -> dict[int, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api, section
 from decoders.errors import UnknownApi
-from decoders.protocol_facts.keys import describe_unknown_key
+from decoders.protocol_facts.api_keys import describe_unknown_key
 from decoders.records.summarize_records import summarize_records_of_view, summarize_sole_batch
 from decoders.wire.format_and_escape_text import escape_text, format_size
 from kwcli.output.facts.compile_line_facts import (
@@ -27,7 +27,7 @@ from kwcli.output.short_texts import count_of, format_number_ranges, format_peri
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Field, Side
+    from decoders.schema.api_declaration import Field, Side
     from kwcli.output.facts.compile_line_facts import Facts
 
 NO_VIEW: Final[View] = {}
@@ -534,7 +534,9 @@ def list_sure_facts(exchange: Exchange, facts_of: Facts, limits: FactLimits) -> 
     if "request" not in failures:
         response = NO_VIEW if "response" in failures else exchange.view("response") or NO_VIEW
         return facts_of(exchange, request, response, limits)
-    from decoders.filters.fields import entity_names  # loads the filter language, which most captures do without
+    from decoders.filters.filter_field_table import (
+        entity_names,  # loads the filter language, which most captures do without
+    )
 
     topics = list(dict.fromkeys(entity_names(exchange, "request", "topicName")))
     groups = list(dict.fromkeys(entity_names(exchange, "request", "groupId")))

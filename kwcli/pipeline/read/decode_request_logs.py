@@ -1,7 +1,7 @@
 """Brokers' request logs in, rows of the tables out: beside captures, as another source of the same exchanges.
 
-A log is read line by line as everywhere in kw (messages/request_log.py). A row's place is the place of its line, so log
-and place identify the row. A log that grows is read as captures are: its reader's state is handed on.
+A log is read line by line as everywhere in kw (messages/parse_request_log.py). A row's place is the place of its line,
+so log and place identify the row. A log that grows is read as captures are: its reader's state is handed on.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.inflate import PIECE_SIZE
+from decoders.capture.decompress_gzip_zstd_lz4 import PIECE_SIZE
 from decoders.capture.merge_captures import packet_number_before_file
 from decoders.errors import DecodeError
-from decoders.messages.request_log import RequestLogLines
+from decoders.messages.parse_request_log import RequestLogLines
 from kwcli.pipeline.engine_job_and_result import EngineResult
 from kwcli.pipeline.read.filter_and_batch_rows import BATCH_WEIGHT, RowFilter, make_exchange_columns
 from kwcli.pipeline.read.find_captures import make_capture_source, open_range_file
 from kwcli.pipeline.read.read_split_segments import GrowingState
-from kwcli.pipeline.read.splits import FileRange, Problem, make_problem_of_error
+from kwcli.pipeline.read.split_and_file_range import FileRange, Problem, make_problem_of_error
 from kwcli.reading.capture_sources import escape_non_utf8, has_requests_alone
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.read_captures_by_time import list_line_problems
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from kwcli.pipeline.engine_job_and_result import JobSpec, Progress
     from kwcli.pipeline.read.find_captures import RangeFile, SourceFile
-    from kwcli.pipeline.store.staging import Staging
+    from kwcli.pipeline.store.staging_folder import Staging
     from kwcli.pipeline.tables.write_parquet import TableWriter
 
 __all__ = ["RequestLogDecoder", "decode_request_logs_into_tables"]

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from decoders.capture.inflate import COMPRESSED
+from decoders.capture.decompress_gzip_zstd_lz4 import COMPRESSED
 from decoders.limits import REMOTE_HELD_MAX
 from decoders.named_tuple import NamedTuple
-from kwcli.extras import pip_command_for_extra
 from kwcli.output.short_texts import count_of
-from kwcli.pipeline.read.splits import Problem, make_problem_of_error
+from kwcli.pip_extras import pip_command_for_extra
+from kwcli.pipeline.read.split_and_file_range import Problem, make_problem_of_error
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, CaptureSource, begins_as_request_log, describe_os_error
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.list_input_files import OpenFiles, has_capture_name, list_paths

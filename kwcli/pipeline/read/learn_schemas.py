@@ -15,12 +15,12 @@ from kwcli.pipeline.choose_engine import LOCAL_MAX
 from kwcli.pipeline.read.read_tls_keys import read_keys
 from kwcli.reading.read_captures_by_time import Captures
 from kwcli.reading.schema_files import add_schema_files
-from kwcli.reading.value_schemas import RunSchemas
+from kwcli.reading.schemas_of_run import RunSchemas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from decoders.values.model import RegisteredSchema
+    from decoders.values.schemas_and_decoded_values import RegisteredSchema
     from kwcli.pipeline.engine_job_and_result import JobSpec
     from kwcli.pipeline.read.find_captures import SourceFile
     from kwcli.run_environment import Environment

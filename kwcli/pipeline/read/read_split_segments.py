@@ -6,22 +6,22 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from decoders.capture.inflate import PIECE_SIZE
+from decoders.capture.decompress_gzip_zstd_lz4 import PIECE_SIZE
 from decoders.capture.merge_captures import merge_segments, packet_number_before_file
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.read.find_captures import make_capture_source, open_range_file
-from kwcli.pipeline.read.splits import Problem, make_problem_of_error
+from kwcli.pipeline.read.split_and_file_range import Problem, make_problem_of_error
 from kwcli.reading.decompress_inputs import InputProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from decoders.capture.noted_packets_to_segments import CutReceiver
-    from decoders.tcp.chunks import Segment
+    from decoders.capture.segments_of_cut_out_packets import CutReceiver
+    from decoders.tcp.stream_chunks import Segment
     from kwcli.pipeline.read.find_captures import RangeFile
-    from kwcli.pipeline.read.splits import FileRange, Split
+    from kwcli.pipeline.read.split_and_file_range import FileRange, Split
 
 __all__ = ["GrowingState", "ReadPosition", "SplitReader", "read_segments_between"]
 
@@ -48,7 +48,7 @@ class SplitReader:
     `counts` and `problems` grow during the iteration. `counts` has what `CaptureReader.counts` says; over all splits of
     a file it adds up to the counts of the whole file. `problems` has what ended the reading of a file before the end of
     its piece. `taken` counts bytes of files. `cut_receiver` gets what notes say in a capture that was cut out of
-    another one (noted_packets_to_segments.py). `left` has the states of files that go on, by the files' numbers.
+    another one (segments_of_cut_out_packets.py). `left` has the states of files that go on, by the files' numbers.
 
     `repeats`: the split is neither merged nor decompressed, so `again` can give the segments since `mark` once more.
     """

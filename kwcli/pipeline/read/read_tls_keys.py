@@ -13,7 +13,7 @@ from decoders.capture.read_capture import CaptureReader
 from decoders.tls.key_log import KeyLog
 from kwcli.pipeline.read.find_captures import make_capture_source, open_range_file
 from kwcli.reading.decompress_inputs import InputProblem
-from kwcli.reading.key_logs import KeyLogFiles, add_secrets_of_captures
+from kwcli.reading.tls_key_log_files import KeyLogFiles, add_secrets_of_captures
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:

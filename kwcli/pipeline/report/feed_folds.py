@@ -29,8 +29,8 @@ from kwcli.pipeline.report.numpy_group_by import (
 )
 
 if TYPE_CHECKING:
-    from decoders.analysis.dimensions import Key
-    from decoders.analysis.slowest import Slowest
+    from decoders.analysis.read_dimension_values import Key
+    from decoders.analysis.slowest_exchanges import Slowest
     from decoders.analysis.statistics import Statistics
     from decoders.analysis.sum_amounts_by_key import BatchSizes, ClientVersions, Tally
     from decoders.analysis.time_buckets import Join

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from decoders.analysis.dimensions import client_of, host_of, software_of
+from decoders.analysis.read_dimension_values import client_of, host_of, software_of
 from decoders.named_tuple import NamedTuple
 
 Numbers = npt.NDArray[np.int64]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import pyarrow as pa
 
-from decoders.analysis.slowest import Slowest
+from decoders.analysis.slowest_exchanges import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.analysis.sum_amounts_by_key import BatchSizes, ClientVersions, Tally, sums
 from decoders.errors import LimitExceeded

@@ -5,16 +5,16 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from decoders.protocol_facts.releases import RELEASES
+from decoders.protocol_facts.kafka_releases import RELEASES
 from kwcli.analyses.finding_renderer import add_commands_to_stored_findings
-from kwcli.extras import pip_command_for_extra
+from kwcli.names_in_any_spelling import find_release
+from kwcli.pip_extras import pip_command_for_extra
 from kwcli.report import NO_PAGE, PageFile
 from kwcli.report.report_renderer import choose_exit_code, count_breaking_clients, write_report
 from kwcli.run_environment import Exit, Failure
-from kwcli.spelling import find_release
 
 if TYPE_CHECKING:
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
     from kwcli.report.build_report import Report
     from kwcli.run_environment import Environment
 
@@ -58,7 +58,7 @@ def _make_report_of_tables(env: Environment, folder: str, release: str, master: 
     tables = Tables(folder)
     if master is not None:
         from kwcli.pipeline.report.run_folds import make_spark_counter
-        from kwcli.pipeline.spark.sessions import open_own_session
+        from kwcli.pipeline.spark.spark_sessions import open_own_session
 
         for name in tables.files:
             tables.find_older_files(name)  # a file that cannot be read fails before Spark starts

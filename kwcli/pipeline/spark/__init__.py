@@ -6,6 +6,6 @@ This module only imports names; PySpark and Java are looked for when one of the 
 from __future__ import annotations
 
 from kwcli.pipeline.spark.captures_to_dataframes import connections, exchanges, topic_partitions
-from kwcli.pipeline.spark.sessions import register, session
+from kwcli.pipeline.spark.spark_sessions import register, session
 
 __all__ = ["connections", "exchanges", "register", "session", "topic_partitions"]

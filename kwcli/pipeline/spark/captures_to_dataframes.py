@@ -19,12 +19,12 @@ from kwcli.pipeline.plan_splits import SPLIT_SIZE, plan_splits
 from kwcli.pipeline.read.filter_and_batch_rows import RowFilter
 from kwcli.pipeline.read.find_captures import find_captures
 from kwcli.pipeline.spark.driver_task_coordination import Coordination
-from kwcli.pipeline.spark.engine import count_tasks, run_stitch_stages
-from kwcli.pipeline.spark.sessions import make_scratch_folder
+from kwcli.pipeline.spark.spark_engine import count_tasks, run_stitch_stages
+from kwcli.pipeline.spark.spark_sessions import make_scratch_folder
 from kwcli.pipeline.spark.stage_schemas import StageInput
 from kwcli.pipeline.spark.write_stage import PartitionWriter
 from kwcli.pipeline.store.output_folder import OutputFolder
-from kwcli.pipeline.store.staging import Staging
+from kwcli.pipeline.store.staging_folder import Staging
 from kwcli.pipeline.tables.arrow_schemas import SCHEMAS
 from kwcli.pipeline.tables.split_by_table_and_date import split_by_table
 from kwcli.run_environment import Failure
@@ -82,7 +82,7 @@ def exchanges(
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    from kwcli.pipeline.spark.sessions import prepare
+    from kwcli.pipeline.spark.spark_sessions import prepare
 
     if unknown := options.keys() - FrameOptions.__annotations__.keys():
         raise TypeError(f"exchanges() has no option {min(unknown)!r}")

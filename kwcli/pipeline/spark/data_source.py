@@ -19,7 +19,7 @@ from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, Strin
 
 from decoders.capture.merge_captures import file_index_of_packet, packet_number_in_file
 from decoders.named_tuple import NamedTuple
-from decoders.tcp.connections import format_endpoints
+from decoders.tcp.connection_and_halves import format_endpoints
 from decoders.wire.parse_units import parse_time
 from kwcli.option_types import PortList
 from kwcli.pipeline.plan_splits import SPLIT_SIZE, plan_splits
@@ -33,8 +33,8 @@ from kwcli.run_environment import Exit, Failure
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from decoders.tcp.chunks import Segment
-    from kwcli.pipeline.read.splits import Split
+    from decoders.tcp.stream_chunks import Segment
+    from kwcli.pipeline.read.split_and_file_range import Split
 
 __all__ = ["KafkaWire"]
 

@@ -20,9 +20,9 @@ from kwcli.pipeline.store.output_folder import PARTIAL
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
-    from kwcli.pipeline.read.splits import Problem, Split
+    from kwcli.pipeline.read.split_and_file_range import Problem, Split
     from kwcli.pipeline.spark.stage_schemas import ReadReport
-    from kwcli.pipeline.store.staging import Staging
+    from kwcli.pipeline.store.staging_folder import Staging
 
 __all__ = ["Coordination"]
 

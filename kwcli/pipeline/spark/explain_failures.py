@@ -15,7 +15,7 @@ from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
-    from kwcli.pipeline.read.splits import Split
+    from kwcli.pipeline.read.split_and_file_range import Split
 
 __all__ = ["describe_split_place", "extract_reason", "make_failure_of_exception", "turn_errors_into_failures"]
 

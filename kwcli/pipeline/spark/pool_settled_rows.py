@@ -13,7 +13,7 @@ from kwcli.pipeline.store.output_folder import PARTIAL
 from kwcli.pipeline.tables.arrow_schemas import ROWS
 
 if TYPE_CHECKING:
-    from kwcli.pipeline.store.staging import Staging
+    from kwcli.pipeline.store.staging_folder import Staging
 
 __all__ = ["SettledRowsWriter", "read_settled_rows"]
 

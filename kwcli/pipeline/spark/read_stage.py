@@ -26,7 +26,7 @@ from kwcli.reading.sinks.closing_lines import note_dropped_keys
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
-    from kwcli.pipeline.read.splits import Split
+    from kwcli.pipeline.read.split_and_file_range import Split
 
 __all__ = ["read_split"]
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from decoders.schema.json_form import cell_text
-from decoders.wire.primitives import format_uuid
+from decoders.schema.body_json_form import cell_text
+from decoders.wire.primitive_types import format_uuid
 from kwcli.pipeline.spark.stage_schemas import IDENTITY
 from kwcli.pipeline.tables.arrow_schemas import PARTITION
 

@@ -13,8 +13,8 @@ from kwcli.pipeline.tables.arrow_schemas import ENDED, ROWS
 
 if TYPE_CHECKING:
     from kwcli.pipeline.engine_job_and_result import JobSpec
-    from kwcli.pipeline.read.splits import Problem
-    from kwcli.pipeline.store.staging import Staging
+    from kwcli.pipeline.read.split_and_file_range import Problem
+    from kwcli.pipeline.store.staging_folder import Staging
     from kwcli.pipeline.tables.run_counts import RunCounts
     from kwcli.pipeline.tables.write_parquet import WrittenFile
 

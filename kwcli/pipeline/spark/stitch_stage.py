@@ -17,14 +17,14 @@ import pyarrow as pa
 
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
-from decoders.schema.json_form import cell_text
+from decoders.schema.body_json_form import cell_text
 from decoders.splits.split_parts import Part, canonical_connection_key
 from decoders.splits.stitch_rows import Stitcher
-from decoders.tcp.connections import format_endpoints
+from decoders.tcp.connection_and_halves import format_endpoints
 from kwcli.pipeline.read.filter_and_batch_rows import RowBatcher, RowFilter
 from kwcli.pipeline.read.read_split_segments import ReadPosition, SplitReader, read_segments_between
 from kwcli.pipeline.read.read_tls_keys import read_keys
-from kwcli.pipeline.read.splits import Problem
+from kwcli.pipeline.read.split_and_file_range import Problem
 from kwcli.pipeline.spark.driver_task_coordination import Coordination
 from kwcli.pipeline.spark.explain_failures import describe_split_place, turn_errors_into_failures
 from kwcli.pipeline.spark.stage_schemas import STITCHED, pack_rows
@@ -35,8 +35,8 @@ from kwcli.reading.capture_sources import escape_non_utf8
 
 if TYPE_CHECKING:
     from decoders.splits.split_parts import RowCorrection
-    from decoders.tcp.chunks import Segment
-    from kwcli.pipeline.read.splits import Split
+    from decoders.tcp.stream_chunks import Segment
+    from kwcli.pipeline.read.split_and_file_range import Split
     from kwcli.pipeline.spark.stage_schemas import StageInput
 
 __all__ = ["Rereader", "stitch_partition"]

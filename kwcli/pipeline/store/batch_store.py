@@ -29,11 +29,10 @@ import orjson
 
 from decoders.named_tuple import NamedTuple
 from kwcli import VERSION
-from kwcli.extras import pip_command_for_extra
+from kwcli.pip_extras import pip_command_for_extra
 from kwcli.pipeline.store.finish_commits import COMMIT_LOCK, COMMITS, finish_steps_of_commit, read_newest_commit
-from kwcli.pipeline.store.manifest import Manifest, WrittenTable, normalize_by_json
 from kwcli.pipeline.store.output_folder import PARTIAL, Lock, OutputFolder, require_local_folder
-from kwcli.pipeline.store.staging import CONTROL, STAGING, Staging
+from kwcli.pipeline.store.staging_folder import CONTROL, STAGING, Staging
 from kwcli.pipeline.store.table_store import (
     LOCK,
     MANIFEST,
@@ -42,6 +41,7 @@ from kwcli.pipeline.store.table_store import (
     refuse_foreign_folder,
     write_folder_mark,
 )
+from kwcli.pipeline.store.tables_manifest import Manifest, WrittenTable, normalize_by_json
 from kwcli.pipeline.tables.split_by_table_and_date import EPOCH
 from kwcli.pipeline.tables.table_columns import ALL_TABLES
 from kwcli.pipeline.tables.upgrade_table_rows import refuse_newer_tables

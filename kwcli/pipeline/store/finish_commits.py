@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 
 from kwcli.pipeline.store.output_folder import Lock, OutputFolder
-from kwcli.pipeline.store.staging import CONTROL
+from kwcli.pipeline.store.staging_folder import CONTROL
 from kwcli.pipeline.tables.upgrade_table_rows import refuse_newer_tables
 
 __all__ = ["COMMITS", "COMMIT_LOCK", "finish_newest_commit", "finish_steps_of_commit", "read_newest_commit"]

@@ -24,7 +24,9 @@ import orjson
 
 from kwcli import VERSION
 from kwcli.pipeline.store.finish_commits import COMMITS, finish_newest_commit, read_newest_commit
-from kwcli.pipeline.store.manifest import (
+from kwcli.pipeline.store.output_folder import PARTIAL, Lock, OutputFolder, require_local_folder
+from kwcli.pipeline.store.staging_folder import CONTROL, STAGING, Staging
+from kwcli.pipeline.store.tables_manifest import (
     FORMAT,
     CoveredCapture,
     Manifest,
@@ -32,8 +34,6 @@ from kwcli.pipeline.store.manifest import (
     group_files_by_table,
     normalize_by_json,
 )
-from kwcli.pipeline.store.output_folder import PARTIAL, Lock, OutputFolder, require_local_folder
-from kwcli.pipeline.store.staging import CONTROL, STAGING, Staging
 from kwcli.pipeline.tables.table_columns import ALL_TABLES, TABLES_VERSION
 from kwcli.pipeline.tables.upgrade_table_rows import read_file_version, refuse_newer_tables
 from kwcli.pipeline.tables.write_parquet import WrittenFile

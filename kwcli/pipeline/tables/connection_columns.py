@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.exchanges.exchange import ENDED_KEYS, ConnectionInfo, Ended
-from decoders.exchanges.learned_names import Topics
-from decoders.schema.json_form import cell_text, text_of_cell
+from decoders.exchanges.topic_and_node_names import Topics
+from decoders.schema.body_json_form import cell_text, text_of_cell
 from kwcli.pipeline.tables.arrow_schemas import ENDED, TYPES
 from kwcli.pipeline.tables.exchange_columns import split_address
 

@@ -12,7 +12,7 @@ import orjson
 
 from decoders.exchanges.exchange_attribute_table import EXTRA
 from decoders.exchanges.exchange_fields import EXCHANGE_FIELDS, SHAPES, names_below_key
-from decoders.schema.json_form import cell_json
+from decoders.schema.body_json_form import cell_json
 
 __all__ = ["COLUMN_PARTS", "NOTED", "SERVER", "join_columns_into_attribute", "split_attribute_into_columns"]
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from decoders.analysis.dimensions import DIMENSIONS
 from decoders.analysis.exchange_facts import (
     GATHERINGS,
     NS_PER_MS,
@@ -18,20 +17,21 @@ from decoders.analysis.exchange_facts import (
     topics_of_error_codes,
     waited_ns,
 )
+from decoders.analysis.read_dimension_values import DIMENSIONS
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange import make_fetch_session
 from decoders.exchanges.exchange_attribute_table import ALWAYS
-from decoders.exchanges.learned_names import WELL_KNOWN, values_at_path
+from decoders.exchanges.topic_and_node_names import WELL_KNOWN, values_at_path
 from decoders.exchanges.topic_arrays import BATCH_ARRAYS, TOPIC_ARRAYS
-from decoders.filters.fields import entity_paths
+from decoders.filters.filter_field_table import entity_paths
 from decoders.limits import BODY_TEXT_MAX
 from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import SCHEMA, to_json_dict
+from decoders.protocol_facts.api_keys import FETCH
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.protocol_facts.keys import FETCH
-from decoders.schema.json_form import cell_text
+from decoders.schema.body_json_form import cell_text
 from decoders.wire.deferred_json import make_json_pieces
-from decoders.wire.primitives import format_uuid
+from decoders.wire.primitive_types import format_uuid
 from kwcli.pipeline.tables.arrow_schemas import OWN, PARTITION, ROWS, TYPES
 from kwcli.pipeline.tables.exchange_attribute_columns import COLUMN_PARTS, NOTED, SERVER, split_attribute_into_columns
 from kwcli.pipeline.tables.topic_partition_rows import NAMES, Partition, SingleTopic, read_partitions_of_exchange

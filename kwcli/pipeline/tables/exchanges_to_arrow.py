@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from decoders.exchanges.body_reader import ApiReaders
 from decoders.exchanges.exchange import Exchange
 from decoders.messages.build_body_json import Options
-from decoders.wire.near_words import did_you_mean
-from kwcli.extras import pip_command_for_extra
+from decoders.wire.suggest_similar_words import did_you_mean
+from kwcli.pip_extras import pip_command_for_extra
 from kwcli.pipeline.tables.topic_partition_rows import TableNeeds
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.messages.exchange_json import SCHEMA
-from decoders.schema.json_form import cell_text
+from decoders.schema.body_json_form import cell_text
 from decoders.wire.parse_units import parse_time
 from kwcli.pipeline.tables.arrow_schemas import SCHEMAS, TYPES
 

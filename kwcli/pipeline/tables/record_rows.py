@@ -28,9 +28,9 @@ from decoders.exchanges.topic_arrays import (
 from decoders.messages.decode_record_values import decode_missing_parts
 from decoders.messages.exchange_json import to_json_dict
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import PRODUCE
+from decoders.protocol_facts.api_keys import PRODUCE
 from decoders.wire.deferred_json import make_json_pieces
-from decoders.wire.primitives import format_uuid
+from decoders.wire.primitive_types import format_uuid
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.tables.arrow_schemas import build_table_schema
 from kwcli.pipeline.tables.exchange_columns import BODY_CUT
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.messages.build_body_json import Options
     from decoders.messages.decode_record_values import RecordChange
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
 
 __all__ = ["STORED_COLUMNS", "RecordsFile", "list_records_of_bodies"]
 

@@ -12,8 +12,8 @@ import orjson
 import pyarrow as pa
 
 from decoders.exchanges.body_reader import SIDES
+from decoders.exchanges.chunks_to_exchanges import is_silent_side_a_fault
 from decoders.exchanges.exchange import ClientIdentity
-from decoders.exchanges.pairer import is_silent_side_a_fault
 from decoders.exchanges.topic_arrays import BATCH_ARRAYS, partitions_in
 from decoders.limits import CLIENTS_COUNTED_MAX
 from decoders.messages.decode_record_values import name_missing_schema

@@ -21,7 +21,7 @@ from decoders.exchanges.exchange_attribute_table import SCALARS
 from decoders.limits import CONNECTIONS_MAX, GROUPS_MAX
 from decoders.messages.exchange_from_json import FromRecords, RecordedExchange
 from decoders.messages.read_ndjson import TOLD_MAX
-from decoders.schema.json_form import cell_json
+from decoders.schema.body_json_form import cell_json
 from decoders.wire.format_and_escape_text import format_rfc3339
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.report.read_tables import Tables

@@ -6,17 +6,17 @@ from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from decoders.analysis.dimensions import paths_of_dimensions
 from decoders.analysis.exchange_facts import FETCHES, RECORDS, WAITS, throttle_paths
+from decoders.analysis.read_dimension_values import paths_of_dimensions
 from decoders.exchanges import topic_arrays
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.exchange import SESSION_PATHS
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TOPIC_ID, TopicArray, has_topic_id_field, topic_name_field
-from decoders.filters.fields import entity_paths
+from decoders.filters.filter_field_table import entity_paths
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.records.summarize_records import summarize_records_of_view, summarize_sole_batch
-from decoders.schema.model import Side
-from decoders.wire.primitives import format_uuid
+from decoders.schema.api_declaration import Side
+from decoders.wire.primitive_types import format_uuid
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

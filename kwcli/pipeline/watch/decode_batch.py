@@ -11,7 +11,7 @@ from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.local_engine import PointDecoder
 from kwcli.pipeline.read.filter_and_batch_rows import RowFilter
 from kwcli.pipeline.read.read_tls_keys import read_keys
-from kwcli.pipeline.read.splits import Problem
+from kwcli.pipeline.read.split_and_file_range import Problem
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.watch.findings_by_date import DailyDoctors
 from kwcli.reading.capture_sources import escape_non_utf8

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.errors import DecodeError
 from decoders.messages.decode_record_values import RecordValueReader
-from decoders.values.model import RegisteredSchema, SchemaOrigin, SchemaReference
+from decoders.values.schemas_and_decoded_values import RegisteredSchema, SchemaOrigin, SchemaReference
 from kwcli.pipeline.local_engine import make_engine_of_job
 from kwcli.pipeline.read.filter_and_batch_rows import RowFilter
 from kwcli.pipeline.read.read_split_segments import SplitReader
 from kwcli.pipeline.read.read_tls_keys import read_keys
 from kwcli.reading.schema_files import add_schema_files
-from kwcli.reading.value_schemas import RunSchemas
+from kwcli.reading.schemas_of_run import RunSchemas
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
-    from decoders.exchanges.engine import Engine
+    from decoders.exchanges.segments_to_exchanges import Engine
     from decoders.tls.key_log import KeyLog
     from kwcli.pipeline.engine_job_and_result import JobSpec
     from kwcli.pipeline.tables.topic_partition_rows import TableNeeds

@@ -33,8 +33,8 @@ from urllib.parse import quote, unquote
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.capture.read_packet_copies import CopyReader, PacketCopy
 from kwcli.output.short_texts import count_of
-from kwcli.pipeline.read.splits import Problem
-from kwcli.pipeline.store.staging import CONTROL
+from kwcli.pipeline.read.split_and_file_range import Problem
+from kwcli.pipeline.store.staging_folder import CONTROL
 from kwcli.private_files import make_private_folder
 from kwcli.reading.live.live_inputs import LiveInput, LiveInputs, list_live_inputs
 from kwcli.run_environment import Failure

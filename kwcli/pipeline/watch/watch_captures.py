@@ -48,20 +48,20 @@ from kwcli.pipeline.choose_engine import choose_engine
 from kwcli.pipeline.engine_job_and_result import JobSpec, build_job_spec
 from kwcli.pipeline.read.filter_and_batch_rows import RowFilter
 from kwcli.pipeline.store.batch_store import PARQUET, BatchStore, Change, open_batch_store, require_format
-from kwcli.pipeline.store.manifest import normalize_by_json
 from kwcli.pipeline.store.table_store import os_errors_as_failures, write_empty_files
+from kwcli.pipeline.store.tables_manifest import normalize_by_json
 from kwcli.pipeline.tables.findings_table import build_findings_batch
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.tables.upgrade_table_rows import NewerTables
 from kwcli.pipeline.watch.decode_batch import BatchInput, TaskReport, decode_points, merge_task_reports
 from kwcli.pipeline.watch.findings_by_date import WatchFindings
-from kwcli.pipeline.watch.format_metrics import WatchProgress, format_metrics
 from kwcli.pipeline.watch.learn_schemas_of_batches import WatchSchemas
 from kwcli.pipeline.watch.spool_live_captures import LiveSpool
 from kwcli.pipeline.watch.track_captures import BatchPlan, WatchedFiles
-from kwcli.reading.key_logs import check_key_logs
+from kwcli.pipeline.watch.watch_metrics import WatchProgress, format_metrics
 from kwcli.reading.live.capture_commands import parse_capture_commands
 from kwcli.reading.sinks.closing_lines import DROPPED_KEYS_LINE, KEYS_DROPPED, describe_passed_over
+from kwcli.reading.tls_key_log_files import check_key_logs
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
     from decoders.analysis.fold_interface import Row
     from kwcli.pipeline.choose_engine import EngineChoice
-    from kwcli.pipeline.read.splits import Problem
+    from kwcli.pipeline.read.split_and_file_range import Problem
     from kwcli.pipeline.run_options import RunOptions, WatchOptions
     from kwcli.pipeline.store.batch_store import BatchStaging
     from kwcli.pipeline.watch.track_captures import PointPlan
@@ -657,7 +657,7 @@ def _start_decoding(env: Environment, engine_choice: EngineChoice) -> Iterator[D
     if engine_choice.engine == "local":
         yield _decode_locally
         return
-    from kwcli.pipeline.spark.sessions import LEAN, open_own_session
+    from kwcli.pipeline.spark.spark_sessions import LEAN, open_own_session
     from kwcli.pipeline.spark.watch_batch import run_watch_batch
 
     with open_own_session(engine_choice.master, env, LEAN) as spark:

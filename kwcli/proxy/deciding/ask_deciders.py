@@ -20,7 +20,7 @@ from decoders.limits import HELD_MAX
 from kwcli.proxy.relay.frame_decisions import Decision, HandlingTable, InterceptedExchange
 
 if TYPE_CHECKING:
-    from kwcli.proxy.listeners import Listener
+    from kwcli.proxy.node_listeners import Listener
 
 
 class ClientConnection(Protocol):

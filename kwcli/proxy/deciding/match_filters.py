@@ -20,15 +20,15 @@ from decoders.exchanges.connection_pairing import (
     set_response_of_exchange,
 )
 from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, client_software
-from decoders.exchanges.learned_names import Topics
+from decoders.exchanges.topic_and_node_names import Topics
 from decoders.filters import Filter, Phase
 from decoders.filters.prefilter import Possible, Prefilter, TopicIds, join_by_or
+from decoders.frames.frame_places_in_live_streams import SIZE_FIELD
 from decoders.frames.framing import Frame
-from decoders.frames.live_framing import SIZE_FIELD
 from decoders.frames.read_and_judge_headers import read_request_head
-from decoders.protocol_facts.keys import API_VERSIONS
-from decoders.schema.model import Side
-from kwcli.net.addresses import format_address
+from decoders.protocol_facts.api_keys import API_VERSIONS
+from decoders.schema.api_declaration import Side
+from kwcli.net.parse_addresses import format_address
 
 if TYPE_CHECKING:
     from kwcli.proxy.deciding.ask_deciders import ClientConnection

@@ -23,13 +23,13 @@ from kwcli.run_environment import Environment, Exit, Failure
 
 if TYPE_CHECKING:
     from kwcli.proxy.deciding.ask_deciders import Decider, Deciders
+    from kwcli.proxy.deciding.control.control_operations import Ring
     from kwcli.proxy.deciding.control.http_control import ControlServer
-    from kwcli.proxy.deciding.control.operations import Ring
     from kwcli.proxy.deciding.faults.rule_files import RuleFiles
     from kwcli.proxy.deciding.hold_rules import HoldRules
     from kwcli.proxy.deciding.scripts.script_decider import ScriptDecider
-    from kwcli.proxy.listeners import Listener
-    from kwcli.proxy.relay.connection import Relay
+    from kwcli.proxy.node_listeners import Listener
+    from kwcli.proxy.relay.relay_connection import Relay
 
 __all__ = ["ScriptAndControl", "ScriptAndControlOptions", "script_and_control_options"]
 
@@ -104,7 +104,7 @@ class ScriptAndControl:
     ) -> None:
         """`version_decider` is asked first: no other decider sees a request that is not served."""
         from kwcli.proxy.deciding.ask_deciders import Deciders
-        from kwcli.proxy.deciding.control.operations import Ring
+        from kwcli.proxy.deciding.control.control_operations import Ring
         from kwcli.proxy.deciding.held_exchanges import HeldExchanges
 
         self._env = env
@@ -170,8 +170,8 @@ class ScriptAndControl:
         if self.script is not None:
             await self.script.attach()
         if self.server is not None and self.holds is not None and self.rules is not None:
-            from kwcli.proxy.deciding.control.operations import ControlState
-            from kwcli.proxy.listeners import list_listener_rows
+            from kwcli.proxy.deciding.control.control_operations import ControlState
+            from kwcli.proxy.node_listeners import list_listener_rows
 
             await self.server.begin_answering(
                 ControlState(

@@ -23,12 +23,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from decoders.protocol_facts.keys import API_VERSIONS, METADATA, PRODUCE
+from decoders.protocol_facts.api_keys import API_VERSIONS, METADATA, PRODUCE
 
 if TYPE_CHECKING:
     from decoders.analysis.client_compatibility import Audit, AuditedClient
     from decoders.filters.prefilter import Possible
-    from decoders.schema.model import Versions
+    from decoders.schema.api_declaration import Versions
     from kwcli.proxy.deciding.ask_deciders import ClientConnection
     from kwcli.proxy.relay.frame_decisions import Decision, InterceptedExchange
 
@@ -46,7 +46,7 @@ class ServedVersions:
 
     def __init__(self, release: str | None, limits: Mapping[int, Versions]) -> None:
         from decoders.protocol_facts.find_alike_releases import stable_versions_of_release
-        from decoders.protocol_facts.releases import RELEASES, feature_levels_of_release
+        from decoders.protocol_facts.kafka_releases import RELEASES, feature_levels_of_release
 
         self.release = release
         self._limits = dict(limits)
@@ -66,7 +66,7 @@ class ServedVersions:
 
     def served_versions(self, api_key: int) -> Versions:
         """The versions of an API that are served."""
-        from decoders.schema.model import ALL, NONE
+        from decoders.schema.api_declaration import ALL, NONE
 
         known = ALL if self._stable is None else self._stable.get(api_key, NONE)
         return known & self._limits.get(api_key, ALL)
@@ -74,7 +74,7 @@ class ServedVersions:
     def describe_refusal(self, api_key: int, version: int) -> tuple[str, str]:
         """The option that excludes such a request (`--as-kafka 2.8`), and a text of the versions that are served."""
         from decoders.apis import NAMES, api
-        from decoders.schema.model import NONE
+        from decoders.schema.api_declaration import NONE
 
         name = api(api_key).name if api_key in NAMES else str(api_key)
         if self._stable is not None and version not in self._stable.get(api_key, NONE):
@@ -93,7 +93,7 @@ class ServedVersions:
 
     def feature_levels(self, feature: str) -> Versions | None:
         """The levels of a feature that clients may be told; None: any."""
-        from decoders.schema.model import NONE
+        from decoders.schema.api_declaration import NONE
 
         return None if self._features is None else self._features.get(feature, NONE)
 
@@ -101,8 +101,8 @@ class ServedVersions:
         """The versions that the release served, and brokers that offer `offered` do not, as a text for each API."""
         from decoders.apis import api
         from decoders.protocol_facts.find_alike_releases import OPTIONAL
-        from decoders.protocol_facts.releases import drop_unserved_versions
-        from decoders.schema.model import NONE
+        from decoders.protocol_facts.kafka_releases import drop_unserved_versions
+        from decoders.schema.api_declaration import NONE
 
         found = []
         have = drop_unserved_versions(offered)
@@ -133,7 +133,7 @@ class ServedVersions:
 
     def build_unsupported_version_answer(self, correlation_id: int) -> bytes:
         """The answer to an ApiVersions request in a version that is not served; with its size field."""
-        from decoders.frames.live_framing import add_size_field
+        from decoders.frames.frame_places_in_live_streams import add_size_field
         from decoders.messages.whole_messages import encode_response
 
         versions = self.served_versions(API_VERSIONS)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from decoders.exchanges.body_reader import LOGGING_IN
+from decoders.exchanges.chunks_to_exchanges import Pairer
 from decoders.exchanges.exchange import Exchange, Skipped
-from decoders.exchanges.pairer import Pairer
 from decoders.filters import parse
 from decoders.messages.exchange_json import SCHEMA
-from decoders.schema.json_form import row_json
+from decoders.schema.body_json_form import row_json
 from decoders.wire.format_and_escape_text import format_rfc3339
 from kwcli.output.renderers import WantedPaths, open_renderer, renderer_needs, shows_history
 from kwcli.output.short_texts import count_of, find_zone
@@ -27,12 +27,12 @@ from kwcli.run_environment import describe_write_error
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Login, Settled
-    from decoders.tcp.chunks import Chunk
-    from decoders.tcp.connections import Connection
-    from kwcli.output.settings import Settings
+    from decoders.tcp.connection_and_halves import Connection
+    from decoders.tcp.stream_chunks import Chunk
+    from kwcli.output.output_settings import Settings
     from kwcli.proxy.log.log_protocol import LogPlan
     from kwcli.proxy.log.log_queue import Reporter
-    from kwcli.reading.value_schemas import RunSchemas
+    from kwcli.reading.schemas_of_run import RunSchemas
     from kwcli.run_environment import Environment
 
 __all__ = ["LogRows"]
@@ -75,7 +75,7 @@ class LogRows:
         reader = self._selection.decode_values_with(RecordValueReader() if plan.decodes else None)
         if reader is None:
             return plan.settings, None
-        from kwcli.reading.value_schemas import RunSchemas
+        from kwcli.reading.schemas_of_run import RunSchemas
 
         if plan.schemas:
             from kwcli.reading.schema_files import add_schema_files

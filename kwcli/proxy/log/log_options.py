@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from decoders.named_tuple import NamedTuple
-from kwcli.option_clashes import Clash
+from kwcli.clashing_options import Clash
 from kwcli.option_types import ByteSize, Duration
 from kwcli.options import (
     ContentOptions,

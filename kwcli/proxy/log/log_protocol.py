@@ -11,7 +11,7 @@ from struct import Struct
 from typing import Final, Literal
 
 from decoders.named_tuple import NamedTuple
-from kwcli.output.settings import Settings
+from kwcli.output.output_settings import Settings
 
 __all__ = [
     "CLIENT",

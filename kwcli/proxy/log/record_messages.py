@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from decoders.frames.framing import FrameDirection
 from decoders.protocols.read_prefix import list_heads, make_prefix_of_heads
-from decoders.tcp.chunks import Chunk, Close, Gap, How
-from decoders.tcp.connections import Connection
+from decoders.tcp.connection_and_halves import Connection
+from decoders.tcp.stream_chunks import Chunk, Close, Gap, How
 from decoders.wire.format_and_escape_text import format_size
 from kwcli.output.short_texts import count_of
 from kwcli.proxy.log.capture_file import CLIENTS, UPSTREAM, CaptureFiles, SyntheticTcp

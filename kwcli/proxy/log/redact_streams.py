@@ -20,15 +20,15 @@ from typing import Final
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import ApiReader, Needs
 from decoders.exchanges.connection_state import InFlight, Sasl, SaslPhase
-from decoders.exchanges.learned_names import METADATA_TOPIC
-from decoders.frames.live_framing import SIZE_FIELD, Framer
+from decoders.exchanges.topic_and_node_names import METADATA_TOPIC
+from decoders.frames.frame_places_in_live_streams import SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.messages.build_body_json import ECHOING, conceal_echoes_in_parts, layouts_have_secrets
-from decoders.messages.byte_layout import split_frame
+from decoders.messages.split_frame_into_parts import split_frame
 from decoders.messages.whole_messages import decode_request, decode_response
-from decoders.protocol_facts.keys import API_VERSIONS, FETCH, SASL_HANDSHAKE
-from decoders.schema.json_form import MESSAGE
-from decoders.schema.model import Side
+from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH, SASL_HANDSHAKE
+from decoders.schema.api_declaration import Side
+from decoders.schema.body_json_form import MESSAGE
 from decoders.wire.redact_text import make_secret_concealer, redact_text
 from kwcli.proxy.log.log_protocol import CLIENT
 

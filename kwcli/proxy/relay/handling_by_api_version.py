@@ -7,8 +7,8 @@ from typing import Final
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
 from decoders.frames.read_and_judge_headers import is_flexible, read_request_head
-from decoders.protocol_facts.keys import API_VERSIONS, PRODUCE, SASL_HANDSHAKE
-from decoders.wire.primitives import read_uvarint
+from decoders.protocol_facts.api_keys import API_VERSIONS, PRODUCE, SASL_HANDSHAKE
+from decoders.wire.primitive_types import read_uvarint
 from kwcli.proxy.relay.rewrite_addresses import BYSTANDERS, highest_version, is_buffered
 
 _WAYS: Final = (

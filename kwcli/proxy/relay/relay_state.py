@@ -1,4 +1,4 @@
-"""What both directions of a client's connection share: requests in flight, SASL, commands to connection.py."""
+"""What both directions of a client's connection share: requests in flight, SASL, commands to relay_connection.py."""
 
 from __future__ import annotations
 

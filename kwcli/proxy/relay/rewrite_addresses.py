@@ -8,18 +8,18 @@ from typing import Any, Final, Literal, Protocol
 
 from decoders.apis import api
 from decoders.errors import DecodeError, without_frames
-from decoders.frames.live_framing import SIZE_FIELD, add_size_field
+from decoders.frames.frame_places_in_live_streams import SIZE_FIELD, add_size_field
 from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.headers import response_header_plan, response_header_version
-from decoders.protocol_facts.keys import API_VERSIONS, DESCRIBE_CLUSTER
-from decoders.schema.codec import encode
+from decoders.protocol_facts.api_keys import API_VERSIONS, DESCRIBE_CLUSTER
+from decoders.protocol_facts.header_versions import response_header_plan, response_header_version
+from decoders.schema.api_declaration import Plan, Side, Versions, resolve
 from decoders.schema.codegen_support import CRUDE
+from decoders.schema.decode_and_encode import encode
 from decoders.schema.lazy_decoder import Projector, get_decoder, get_projector
-from decoders.schema.model import Plan, Side, Versions, resolve
 from decoders.schema.plan_walker import UNKNOWN, Span, decode_by_walking
 from decoders.wire.format_and_escape_text import format_bytes
-from decoders.wire.primitives import write_size, write_uvarint
+from decoders.wire.primitive_types import write_size, write_uvarint
 
 
 class AddressRow(NamedTuple):

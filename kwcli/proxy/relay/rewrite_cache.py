@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from decoders.limits import REWRITTEN_MAX
-from decoders.protocol_facts.keys import API_VERSIONS
+from decoders.protocol_facts.api_keys import API_VERSIONS
 from kwcli.proxy.relay.relay_state import CAPPED, NOTE, Command
 from kwcli.proxy.relay.rewrite_addresses import (
     ROWS,

@@ -24,9 +24,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kwcli.proxy.relay.frame_decisions import Decision, FrameDecider, InterceptedExchange
+from kwcli.proxy.relay.relay_requests import Requests
+from kwcli.proxy.relay.relay_responses import Responses
 from kwcli.proxy.relay.relay_state import CLIENT, Command, RelayState
-from kwcli.proxy.relay.requests import Requests
-from kwcli.proxy.relay.responses import Responses
 from kwcli.proxy.relay.rewrite_addresses import Address
 from kwcli.proxy.relay.rewrite_cache import RewrittenAnswers
 

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, Protocol, cast
 
-from kwcli.net.addresses import format_address
+from kwcli.net.parse_addresses import format_address
 
 # Pieces of work in one turn, of half a millisecond or less: how long others wait, however many pieces there are.
 PIECES: Final = 1

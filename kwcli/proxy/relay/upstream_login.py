@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.apis import api_name
 from decoders.errors import DecodeError, EncodeError
-from decoders.frames.live_framing import SIZE_FIELD, Framer, add_size_field
+from decoders.frames.frame_places_in_live_streams import SIZE_FIELD, Framer, add_size_field
 from decoders.messages.whole_messages import encode_request, encode_response
-from decoders.protocol_facts.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from decoders.protocol_facts.api_keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.wire.format_and_escape_text import format_bytes
 from kwcli import VERSION
-from kwcli.net.addresses import format_address
 from kwcli.net.explain_connection_end import ConnectionStop
-from kwcli.net.session.session import OPENING_FRAME_MAX, Event, Opened, Session, SessionPhase
+from kwcli.net.parse_addresses import format_address
+from kwcli.net.session.broker_session import OPENING_FRAME_MAX, Event, Opened, Session, SessionPhase
 from kwcli.proxy.relay.relay_state import CLOSE, END, NOTE, SEND_CLIENT, SEND_SERVER, SERVER, Command
 from kwcli.run_environment import Failure
 

@@ -19,7 +19,7 @@ from contextlib import suppress
 from threading import Lock, Thread
 from typing import IO, Final
 
-from decoders.capture.inflate import PIECE_SIZE
+from decoders.capture.decompress_gzip_zstd_lz4 import PIECE_SIZE
 from decoders.named_tuple import NamedTuple
 from kwcli.reading.capture_sources import CAPTURE_MAGICS
 from kwcli.reading.decompress_inputs import InputProblem

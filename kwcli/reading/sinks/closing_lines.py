@@ -15,7 +15,7 @@ from decoders.exchanges.exchange import ClientIdentity, count_clients
 from decoders.frames.framing import BEGINS_LATE
 from decoders.limits import CLIENTS_COUNTED_MAX, CONNECTIONS_MAX, TLS_SECRETS_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.remarks import STRICT_REMARKS
+from decoders.protocol_facts.exchange_remarks import STRICT_REMARKS
 from decoders.protocols import REFUSED_TLS
 from decoders.wire.format_and_escape_text import format_size
 from kwcli.output.short_texts import NS, UTC_ZONE, TimeZone, count_of

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from kwcli.extras import pip_command_for_extra
-from kwcli.net.addresses import format_address
+from kwcli.net.parse_addresses import format_address
+from kwcli.pip_extras import pip_command_for_extra
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
 from kwcli.run_environment import Failure
 from kwcli.telemetry.exchange_metrics import TrafficMetrics
@@ -16,13 +16,13 @@ from kwcli.telemetry.prometheus import format_family_lines
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
     from kwcli.capture_options import CaptureOptions
+    from kwcli.output.output_settings import Settings
     from kwcli.output.renderers import Needs, Renderer, Write
-    from kwcli.output.settings import Settings
     from kwcli.reading.run_coverage import RunCoverage
     from kwcli.run_environment import Environment
-    from kwcli.telemetry.otlp import Exporter
+    from kwcli.telemetry.otlp_exporter import Exporter
 
 __all__ = ["export_metrics_of"]
 
@@ -51,7 +51,7 @@ def export_metrics_of(
 
 def _make_exporter(env: Environment, capture: CaptureOptions) -> Exporter:
     try:
-        from kwcli.telemetry.otlp import Exporter
+        from kwcli.telemetry.otlp_exporter import Exporter
         from kwcli.telemetry.send_to_otlp_collector import Collector
     except ImportError:
         raise Failure(f"--otlp needs OpenTelemetry, which is not installed: {pip_command_for_extra('otel')}") from None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
-from decoders.filters.words_of_numbers import NamedNumber
+from decoders.filters.number_comparison_words import NamedNumber
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_rfc3339, format_size
 from kwcli.output.short_texts import count_of
@@ -15,7 +15,7 @@ from kwcli.output.short_texts import count_of
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from decoders.filters import Filter
-    from decoders.filters.expression import Atom
+    from decoders.filters.parse_expression import Atom
 
 __all__ = ["NoMatchHint"]
 

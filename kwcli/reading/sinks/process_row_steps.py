@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from decoders.exchanges.learned_names import NODE_LISTS, NodeIds
+from decoders.exchanges.topic_and_node_names import NODE_LISTS, NodeIds
 from decoders.named_tuple import NamedTuple
 
 if TYPE_CHECKING:

@@ -71,8 +71,8 @@ from kwcli.reading.sinks.process_row_steps import RowCounts, RowStep
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
+    from decoders.exchanges.chunks_to_exchanges import Context
     from decoders.exchanges.exchange import Settled
-    from decoders.exchanges.pairer import Context
     from kwcli.reading.sinks.process_row_steps import RowWork
     from kwcli.reading.sinks.row_output import RowOutput
     from kwcli.run_environment import Readable

@@ -19,7 +19,7 @@ from kwcli.run_environment import OUTPUT_BUFFER
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Exchange, Row, Settled
     from decoders.filters import Filter
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
     from kwcli.run_environment import Environment
     from kwcli.terminal.progress import ProgressLine
 

@@ -4,7 +4,7 @@
 
 What is done with them is the *view* of the command: the format of `-o`, or an answer; a *tap* copies their packets
 (`kw sniff FILES -w`). The sink counts what it lets through, for the closing line, and it says when the limit is
-reached; it does not end the run (run_ends.py).
+reached; it does not end the run (run_phases.py).
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from kwcli.reading.sinks.row_output import (
 if TYPE_CHECKING:
     from collections import Counter
 
-    from decoders.exchanges.engine import Engine
+    from decoders.exchanges.chunks_to_exchanges import Context
     from decoders.exchanges.exchange import Ended, Settled
-    from decoders.exchanges.pairer import Context
+    from decoders.exchanges.segments_to_exchanges import Engine
     from decoders.filters import Filter
-    from decoders.tcp.chunks import Segment
+    from decoders.tcp.stream_chunks import Segment
     from decoders.tls.key_log import KeyLog
     from kwcli.capture_options import CaptureOptions
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
     from kwcli.reading.sinks.host_names import HostNames
     from kwcli.reading.sinks.no_match_hint import NoMatchHint
     from kwcli.reading.sinks.render_jobs import RenderJobs

@@ -16,9 +16,9 @@ from typing import Any, Final, Generic, TypeVar
 from confluent_kafka import Consumer, KafkaException, Producer, admin
 
 from decoders import decode_response, encode_request
-from decoders.protocol_facts.keys import INIT_PRODUCER_ID, PRODUCE
+from decoders.protocol_facts.api_keys import INIT_PRODUCER_ID, PRODUCE
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Record
+from decoders.records.record_and_batch import Batch, Record
 from tests.cli.worlds import kw
 
 __all__ = ["VALUE", "Actor", "Fault", "RawClient", "findings_in", "write_unannounced_batch"]

@@ -9,9 +9,17 @@ from typing import Final
 
 from confluent_kafka import KafkaException
 
-from decoders.protocol_facts.keys import FETCH, FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, METADATA, PRODUCE, SYNC_GROUP
+from decoders.protocol_facts.api_keys import (
+    FETCH,
+    FIND_COORDINATOR,
+    HEARTBEAT,
+    JOIN_GROUP,
+    METADATA,
+    PRODUCE,
+    SYNC_GROUP,
+)
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Record
+from decoders.records.record_and_batch import Record
 from tests.analysis.faults.actors import VALUE, Actor, Fault, RawClient
 from tests.analysis.faults.refused import ALTER_CLIENT_QUOTAS, REFUSED
 from tests.analysis.faults.values import VALUE_FAULTS

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from decoders.protocol_facts.keys import METADATA
+from decoders.protocol_facts.api_keys import METADATA
 from tests.analysis.faults.actors import Actor, Fault, RawClient, rd
 from tests.broker.cluster import Cluster
 from tests.broker.namespace import NetworkNamespace

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Final
 
-from decoders.protocol_facts.keys import METADATA
+from decoders.protocol_facts.api_keys import METADATA
 from tests.analysis.faults.actors import Actor, Fault, RawClient, rd
 from tests.broker.cluster import Cluster
 from tests.broker.options import Options

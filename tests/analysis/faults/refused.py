@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from confluent_kafka import KafkaException, TopicPartition
 
-from decoders.protocol_facts.keys import PRODUCE
+from decoders.protocol_facts.api_keys import PRODUCE
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Record
+from decoders.records.record_and_batch import Batch, Record
 from tests.analysis.faults.actors import Actor, Fault, RawClient, rd
 from tests.waiting import until
 

@@ -10,9 +10,9 @@ from typing import Final
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from decoders.protocol_facts.keys import INIT_PRODUCER_ID, PRODUCE
+from decoders.protocol_facts.api_keys import INIT_PRODUCER_ID, PRODUCE
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Batch, Record
+from decoders.records.record_and_batch import Batch, Record
 from kwcli.playground.tls_certificates import write_tls_certificates
 from tests.analysis.faults.actors import RawClient, rd, write_unannounced_batch
 from tests.analysis.faults.refused import ALTER_CLIENT_QUOTAS

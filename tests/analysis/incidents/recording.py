@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from kwcli.playground.ports import find_free_ports
+from kwcli.playground.free_ports import find_free_ports
 from tests.analysis.faults.nodes import NODES, QUICK, BrokersAndController
 from tests.analysis.incidents.clients import REQUEST_MAX
 from tests.analysis.incidents.incident import Incident, IncidentActor

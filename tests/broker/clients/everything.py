@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from decoders import EncodeError, api, decode_response, encode_request
-from decoders.schema.model import Plan, PlanField, resolve
+from decoders.schema.api_declaration import Plan, PlanField, resolve
 from tests.broker.clients.batches import batch, message
 
 __all__ = ["DEADLY", "Speaker", "offered"]

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from kwcli.playground.process import Process
+from kwcli.playground.java_process import Process
 
 __all__ = ["ClientFailed", "LongSession", "Results", "Session", "Step", "run", "start"]
 

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from kwcli.playground.ports import find_free_ports
-from kwcli.playground.process import Process
+from kwcli.playground.free_ports import find_free_ports
+from kwcli.playground.java_process import Process
 from tests.broker.jars import download_jars
 
 __all__ = ["Realm"]

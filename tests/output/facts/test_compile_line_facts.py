@@ -11,7 +11,7 @@ import pytest
 
 from decoders.apis import KEYS, api, section
 from decoders.exchanges.exchange import Exchange
-from decoders.schema.model import Field, Side
+from decoders.schema.api_declaration import Field, Side
 from kwcli.output.facts.compile_line_facts import TOPIC_FIELDS, FactLimits
 from kwcli.output.facts.line_fact_functions import FUNCTIONS, NO_VIEW, facts_paths, find_api_facts
 from tests.output.fakes import exchange

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition, admin
 
-from kwcli.playground.ports import find_free_ports
+from kwcli.playground.free_ports import find_free_ports
 from kwcli.proxy.deciding.control.control_client import send_control_request
 from tests.broker.clients.session import ClientFailed, LongSession, Results, Step
 from tests.broker.clients.steps import values

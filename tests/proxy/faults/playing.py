@@ -8,7 +8,7 @@ from decoders.filters.prefilter import Possible
 from kwcli.proxy.deciding.ask_deciders import ConnectionDeciders, Deciders
 from kwcli.proxy.deciding.faults.decide_by_fault_rules import FaultDecider
 from kwcli.proxy.deciding.faults.parse_rule import parse_rule
-from kwcli.proxy.listeners import Listener
+from kwcli.proxy.node_listeners import Listener
 from tests.proxy.stage import Stage
 
 MS = 1_000_000

@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from kwcli.playground.run import LibrdkafkaMock
+from kwcli.playground.run_playground import LibrdkafkaMock
 from kwcli.proxy.deciding.faults.rule_files import RuleFiles
 from kwcli.proxy.run_proxy import combine_deciders
 from tests.cli.worlds import kw

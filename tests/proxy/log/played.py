@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from decoders.capture.read_capture import CaptureReader
-from decoders.tcp.chunks import Chunk, Close
 from decoders.tcp.reassembly import Reassembly
-from kwcli.output.settings import Settings
+from decoders.tcp.stream_chunks import Chunk, Close
+from kwcli.output.output_settings import Settings
 from kwcli.proxy.log.log_protocol import CLIENT, HEAD, SERVER, SIZE, LogPlan, MessageKind
 from kwcli.proxy.log.log_queue import LogQueue
-from kwcli.proxy.log.start_process import start
+from kwcli.proxy.log.start_log_process import start
 from tests.cli.worlds import kw
 
 FOLDER: Final = Path(__file__).resolve().parents[3] / "captures"

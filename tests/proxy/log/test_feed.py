@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kwcli.proxy.log.log_protocol import COUNTS, SIZE, TIMES, LogPlan, Message, MessageKind, Parser
 from kwcli.proxy.log.log_queue import CLIENT, PIECE, SERVER, LogQueue, Overflow
-from kwcli.proxy.log.start_process import start
+from kwcli.proxy.log.start_log_process import start
 from tests.proxy.log.played import NDJSON, chunks_of, play
 
 if TYPE_CHECKING:

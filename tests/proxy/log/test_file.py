@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from decoders.tcp.chunks import Close
+from decoders.tcp.stream_chunks import Close
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER, SIZE, LogPlan, Message, MessageKind
 from kwcli.proxy.log.record_messages import Recorder
-from kwcli.proxy.log.start_process import start
+from kwcli.proxy.log.start_log_process import start
 from tests.bench.proxy_log import conversation
 from tests.captures.test_secrets import _all_secrets
 from tests.cli.worlds import kw, world

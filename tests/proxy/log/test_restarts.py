@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from decoders.capture.read_capture import CaptureReader
-from decoders.tcp.chunks import Chunk
 from decoders.tcp.reassembly import Reassembly
+from decoders.tcp.stream_chunks import Chunk
 from kwcli.proxy.log.log_process import _receive_pieces
 from kwcli.proxy.log.log_protocol import CLIENT, HEAD, SERVER, SIZE, LogPlan, Message, MessageKind, Parser
 from kwcli.proxy.log.log_queue import LogQueue, Restarts
-from kwcli.proxy.log.start_process import Log, start
+from kwcli.proxy.log.start_log_process import Log, start
 from tests.proxy.log.played import NDJSON, chunks_of, play
 
 PLAN = HEAD.pack(MessageKind.PLAN, 0, 0, 2) + b"{}"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from decoders.tcp.chunks import Chunk
+from decoders.tcp.stream_chunks import Chunk
 from kwcli.options import FilterOptions
-from kwcli.output.settings import Settings
+from kwcli.output.output_settings import Settings
 from kwcli.proxy.log.log_protocol import LogPlan
-from kwcli.proxy.log.start_process import start
+from kwcli.proxy.log.start_log_process import start
 from tests.cli.worlds import kw, world
 from tests.proxy.log.played import FOLDER, NDJSON, chunks_of, logged, play, records, sniffed
 from tests.sampling import sampled

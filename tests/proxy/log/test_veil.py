@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from decoders.messages.whole_messages import encode_request, encode_response
 from decoders.records.encode_batches import encode_batch
-from decoders.records.model import Record
+from decoders.records.record_and_batch import Record
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 from kwcli.proxy.log.redact_streams import LoggedChunk, Redactor, SharedKnowledge
 from tests.captures.test_secrets import _all_secrets

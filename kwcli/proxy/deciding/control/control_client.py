@@ -14,20 +14,20 @@ from decoders.limits import CONTROL_ANSWER_MAX, HTTP_ANSWER_S
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import escape_text
-from decoders.wire.near_words import did_you_mean
-from kwcli.net.deadline import Deadline
+from decoders.wire.suggest_similar_words import did_you_mean
+from kwcli.net.command_deadline import Deadline
 from kwcli.net.http_client import HttpServer, ask_http
 from kwcli.output.renderers import open_renderer
 from kwcli.output.short_texts import palette
 from kwcli.output.table import NOTHING, Column, draw_table
 from kwcli.output.write_json_values import JsonWriter
+from kwcli.proxy.deciding.control.control_operations import RING_ROWS
 from kwcli.proxy.deciding.control.http_control import token_file
-from kwcli.proxy.deciding.control.operations import RING_ROWS
 from kwcli.run_environment import Exit, Failure
 from kwcli.user_folders import own_folder
 
 if TYPE_CHECKING:
-    from kwcli.output.settings import Settings
+    from kwcli.output.output_settings import Settings
     from kwcli.run_environment import Environment
 
 

@@ -27,9 +27,14 @@ from urllib.parse import parse_qsl
 import h11
 import orjson
 
-from kwcli.net.listening import OneRequest, open_listener
+from kwcli.net.listening_sockets import OneRequest, open_listener
 from kwcli.private_files import open_private_file
-from kwcli.proxy.deciding.control.operations import ControlAnswer, ControlState, make_error_answer, run_operation
+from kwcli.proxy.deciding.control.control_operations import (
+    ControlAnswer,
+    ControlState,
+    make_error_answer,
+    run_operation,
+)
 from kwcli.user_folders import own_folder
 
 __all__ = ["ControlServer", "token_file"]

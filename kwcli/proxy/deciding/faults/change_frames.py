@@ -9,12 +9,12 @@ from uuid import UUID
 
 from decoders.errors import DecodeError, EncodeError
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS, partitions_in
-from decoders.frames.live_framing import SIZE_FIELD, add_size_field
+from decoders.frames.frame_places_in_live_streams import SIZE_FIELD, add_size_field
 from decoders.frames.read_and_judge_headers import find_plan, find_response_body, read_request_head
 from decoders.messages.whole_messages import decode_message, encode_message
-from decoders.protocol_facts.keys import FETCH, METADATA
-from decoders.protocol_facts.paths import FieldPathStep
-from decoders.schema.model import Side
+from decoders.protocol_facts.api_keys import FETCH, METADATA
+from decoders.protocol_facts.field_paths import FieldPathStep
+from decoders.schema.api_declaration import Side
 from kwcli.proxy.deciding.faults.parse_rule import Arguments
 from kwcli.proxy.relay.frame_decisions import InterceptedExchange
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis import KEYS, api
 from decoders.filters import Phase
 from decoders.filters.prefilter import Possible, join_by_or
-from decoders.frames.live_framing import add_size_field
+from decoders.frames.frame_places_in_live_streams import add_size_field
 from decoders.messages.error_answers import FetchSessions, encode_error_frame, explain_missing_error, make_error_answer
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.api_keys import FETCH, METADATA, PRODUCE
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.errors.errors_by_api import is_plausible_error
-from decoders.protocol_facts.keys import FETCH, METADATA, PRODUCE
 from kwcli.proxy.deciding.ask_deciders import combine_decisions
 from kwcli.proxy.deciding.faults.change_frames import (
     CHANGES,
@@ -38,7 +38,7 @@ from kwcli.proxy.deciding.match_filters import FilterContext, FilteredConnection
 from kwcli.proxy.relay.frame_decisions import PASS, AnswerDelivery, Decision, InterceptedExchange, Then
 
 if TYPE_CHECKING:
-    from decoders.schema.model import Side
+    from decoders.schema.api_declaration import Side
     from kwcli.proxy.deciding.ask_deciders import ClientConnection
     from kwcli.proxy.deciding.faults.parse_rule import Rule
 

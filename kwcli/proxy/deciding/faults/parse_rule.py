@@ -19,15 +19,15 @@ from typing import Any, Final, Literal
 
 from decoders.apis import api
 from decoders.filters import Filter, FilterError, Phase, parse
-from decoders.filters.expression import Atom, apis_with_path
-from decoders.filters.fields import ALIASES
+from decoders.filters.filter_field_table import ALIASES
+from decoders.filters.parse_expression import Atom, apis_with_path
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.api_keys import FETCH, METADATA
 from decoders.protocol_facts.errors.error_codes import ERRORS, error_name, find_error_code
-from decoders.protocol_facts.keys import FETCH, METADATA
-from decoders.protocol_facts.paths import FieldPathStep, parse_field_path
-from decoders.schema.model import Plan, Side, resolve
-from decoders.wire.near_words import did_you_mean
+from decoders.protocol_facts.field_paths import FieldPathStep, parse_field_path
+from decoders.schema.api_declaration import Plan, Side, resolve
 from decoders.wire.parse_units import parse_duration, parse_size
+from decoders.wire.suggest_similar_words import did_you_mean
 
 When = Literal["connection", "request", "answer"]
 # APIs whose requests name topics that clients ask for by name.

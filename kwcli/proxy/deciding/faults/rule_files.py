@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.near_words import did_you_mean
+from decoders.wire.suggest_similar_words import did_you_mean
 from kwcli.proxy.deciding.faults.parse_rule import Rule, RuleError, parse_rule
 from kwcli.run_environment import Exit, Failure
 

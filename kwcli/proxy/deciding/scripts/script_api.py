@@ -27,20 +27,20 @@ from typing import Any, Final, Literal
 
 from decoders.apis import api
 from decoders.errors import UnknownApi
-from decoders.frames.live_framing import SIZE_FIELD, add_size_field
+from decoders.frames.frame_places_in_live_streams import SIZE_FIELD, add_size_field
 from decoders.frames.read_and_judge_headers import read_request_head
-from decoders.messages.byte_layout import split_frame
 from decoders.messages.error_answers import encode_error_frame, make_error_answer
+from decoders.messages.split_frame_into_parts import split_frame
 from decoders.messages.whole_messages import decode_message, encode_message, encode_response
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import find_error_code
-from decoders.protocol_facts.headers import (
+from decoders.protocol_facts.header_versions import (
     request_header_plan,
     request_header_version,
     response_header_plan,
     response_header_version,
 )
-from decoders.schema.model import Side
+from decoders.schema.api_declaration import Side
 from decoders.schema.plan_walker import BytePart, Walker
 from decoders.wire.parse_units import parse_duration
 

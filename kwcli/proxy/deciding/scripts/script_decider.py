@@ -38,7 +38,7 @@ from typing import Any, Final, cast
 from decoders.filters import Filter, FilterError, parse
 from decoders.filters.prefilter import Possible
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import (
+from decoders.protocol_facts.api_keys import (
     ALTER_USER_SCRAM_CREDENTIALS,
     CREATE_DELEGATION_TOKEN,
     DESCRIBE_DELEGATION_TOKEN,
@@ -49,7 +49,7 @@ from decoders.protocol_facts.keys import (
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
 )
-from decoders.schema.model import Side
+from decoders.schema.api_declaration import Side
 from kwcli.proxy.deciding.ask_deciders import ClientConnection
 from kwcli.proxy.deciding.faults.parse_rule import is_known_at
 from kwcli.proxy.deciding.held_exchanges import HeldExchanges
