@@ -37,10 +37,11 @@ def exchange_to_html(exchange: Exchange) -> str:
     latency = "" if record["latency_ms"] is None else format_latency(record["latency_ms"])
     facts = filter(None, (record["time"], f"{client} → {record['broker']}", record["status"], latency))
     errors = "".join(
-        f'<div style="{_ERROR}">{_escape(error["path"])}: {_escape(error["name"])}</div>' for error in record["errors"]
+        f'<div style="{_ERROR}">{_escape_html(error["path"])}: {_escape_html(error["name"])}</div>'
+        for error in record["errors"]
     )
     bodies = "".join(_body_to_html(side, record[f"{side}_size"], record[side]) for side in ("request", "response"))
-    return f'<div style="{_BOX}"><b>{_escape(api)}</b> · {_escape(" · ".join(facts))}{errors}{bodies}</div>'
+    return f'<div style="{_BOX}"><b>{_escape_html(api)}</b> · {_escape_html(" · ".join(facts))}{errors}{bodies}</div>'
 
 
 def record_to_html(record: Record) -> str:
@@ -51,7 +52,7 @@ def record_to_html(record: Record) -> str:
     if record.control_record is not None:
         rows.append(("control record", str(record.control_record)))
     cells = "".join(
-        f'<tr><th style="{_LEFT}">{_escape(name)}</th><td style="{_LEFT}">{_escape(text)}</td></tr>'
+        f'<tr><th style="{_LEFT}">{_escape_html(name)}</th><td style="{_LEFT}">{_escape_html(text)}</td></tr>'
         for name, text in rows
     )
     return f'<table style="{_BOX}">{cells}</table>'
@@ -61,7 +62,7 @@ def _body_to_html(side: str, size: int | None, body: Any) -> str:
     if body is None:
         return ""
     text = orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()
-    lines = [_escape(line) for line in text[:_BODY_MAX].split("\n")]
+    lines = [_escape_html(line) for line in text[:_BODY_MAX].split("\n")]
     if len(text) > _BODY_MAX:
         lines.append(f"… ({len(text) - _BODY_MAX:,} more characters: to_dict() has all)")
     title = side if size is None else f"{side}, {format_bytes(size)}"
@@ -84,5 +85,5 @@ def _format_json(form: Any) -> str:
     return form if isinstance(form, str) else orjson.dumps(form).decode()
 
 
-def _escape(text: str) -> str:
+def _escape_html(text: str) -> str:
     return escape(escape_text(text))

@@ -28,6 +28,12 @@ BARE_VERBS: Final = "ask begin do give go have hold keep leave let look put say 
 TOO_LITTLE: Final = frozenset(f"{PARTICIPLES} {FUNCTION_WORDS} {BARE_VERBS}".split())
 NO_PARTICIPLE: Final = frozenset(NO_PARTICIPLES.split())
 
+# Names of files that fit any folder.
+GENERAL_FILES: Final = """attributes blocking cluster columns connection connector engine extras helpers history keys
+libraries listeners manager marks misc model notation ports process properties requests responses run scripts server
+session settings spelling store traffic utils"""
+TOO_GENERAL: Final = frozenset(f"{word}.py" for word in GENERAL_FILES.split())
+
 # Words of an interface that people use in files of their own, here a script of the proxy: they stay as they are.
 OF_INTERFACES: Final = frozenset(
     {("kwcli/proxy/deciding/scripts/script_api.py", "on"), ("kwcli/proxy/deciding/scripts/script_api.py", "hold")}
@@ -154,3 +160,13 @@ def test_a_function_is_a_verb_with_its_object_or_a_noun() -> None:
 
 def test_a_concept_has_one_word() -> None:
     assert list(words_of_others()) == []
+
+
+def files_of_general_names() -> Iterator[str]:
+    for path, _ in trees_by_path():
+        if path.rpartition("/")[2] in TOO_GENERAL:
+            yield path
+
+
+def test_a_file_is_named_for_what_it_holds() -> None:
+    assert list(files_of_general_names()) == []

@@ -536,21 +536,21 @@ class Brokers(Portraits):
     def merge(self, other: Self) -> None:
         """Add the counts of `other`. Raises LimitExceeded."""
         super().merge(other)
-        for mine, its in zip(self._tallies(), other._tallies(), strict=True):
+        for mine, its in zip(self._list_tallies(), other._list_tallies(), strict=True):
             mine.merge(its)
 
     def export(self) -> bytes:
         """The state, for `resume`."""
-        return pack([super().export(), *(tally.export() for tally in self._tallies())])
+        return pack([super().export(), *(tally.export() for tally in self._list_tallies())])
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
         portraits, *states = state_fields(unpack(state), *[bytes] * 4)
         super().resume(portraits)
-        for tally, its in zip(self._tallies(), states, strict=True):
+        for tally, its in zip(self._list_tallies(), states, strict=True):
             tally.resume(its)
 
-    def _tallies(self) -> tuple[Tally, ...]:
+    def _list_tallies(self) -> tuple[Tally, ...]:
         return self._offers, self._advertised, self._controllers
 
     def rows(self) -> list[Row]:

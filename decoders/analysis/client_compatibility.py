@@ -297,7 +297,7 @@ class AuditVerdicts:
         """Judge all clients; of those that do not break, the heaviest are kept in heaps."""
         for number, clients in self._audit.clients_by_name():
             for at, (who, client) in enumerate(clients):
-                verdict = self._judge(who, client)[0]
+                verdict = self._judge_one_client(who, client)[0]
                 self.counts[verdict] += 1
                 heap = self._heavy.get(verdict)
                 if heap is None:
@@ -322,7 +322,7 @@ class AuditVerdicts:
             for number, clients in self._audit.clients_by_name(self._shown[verdict]) if self._shown[verdict] else ():
                 some = []
                 for at, (who, client) in enumerate(clients):
-                    judged = self._judge(who, client)
+                    judged = self._judge_one_client(who, client)
                     if judged[0] == verdict and (heavy is None or (number, at) in heavy):
                         some.append(self._make_client_row(who, client, judged))
                 yield from sorted(some, key=str) if len(some) > 1 else some
@@ -330,7 +330,7 @@ class AuditVerdicts:
             if others:
                 yield self._make_row_of_others(verdict, others)
 
-    def _judge(self, who: Who, client: ClientOfAudit) -> _Judged:
+    def _judge_one_client(self, who: Who, client: ClientOfAudit) -> _Judged:
         """The verdict on a client; what was not read of the inputs may say the opposite of `works`."""
         judged = _judge_client(client, _software_of_client(who), self._offers, self._target)
         if self._is_partial and judged[0] == "works":

@@ -56,14 +56,14 @@ def find_misrouted_batches(batches: Iterable[SentBatch], *, complete: bool = Tru
     found: list[MisroutedBatch] = []
     for by_place in sent.values():
         for its in by_place.values():
-            its.sort(key=_order)
+            its.sort(key=_key_in_order_of_time)
         found += _find_batches_of_other_topics(by_place, complete=complete)
         if complete and len(by_place) > 1:
             found += _find_sequences_of_other_partitions(by_place)
-    return sorted(found, key=lambda each: (_order(each.batch), each.rightful))
+    return sorted(found, key=lambda each: (_key_in_order_of_time(each.batch), each.rightful))
 
 
-def _order(batch: SentBatch) -> tuple[int, str, int, int]:
+def _key_in_order_of_time(batch: SentBatch) -> tuple[int, str, int, int]:
     return batch.time, batch.topic, batch.partition, batch.sequence
 
 
@@ -83,7 +83,7 @@ def _find_batches_of_other_topics(
     copied: set[tuple[str, ...]] = set()
     pairs: list[tuple[tuple[str, ...], SentBatch, SentBatch]] = []
     for (sequence, _), by_topic in alike.items():
-        for one, other in combinations(sorted(by_topic.values(), key=_order), 2):
+        for one, other in combinations(sorted(by_topic.values(), key=_key_in_order_of_time), 2):
             topics = tuple(sorted((one.topic, other.topic)))
             shared[topics] += 1
             pairs.append((topics, one, other))

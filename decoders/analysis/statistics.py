@@ -421,7 +421,7 @@ class Statistics:
 
     def merge(self, other: Statistics) -> None:
         """Add the counts of `other`, which stays unchanged. Raises LimitExceeded and ValueError."""
-        if self._parameters() != other._parameters():
+        if self._list_parameters() != other._list_parameters():
             raise ValueError("statistics of different dimensions or metrics do not merge")
         if not other._begun:
             return
@@ -482,7 +482,7 @@ class Statistics:
         if groups or other._others:  # without groups there is no time to add either
             self.add_groups(groups, other.first_ns, other.last_ns)
 
-    def _parameters(self) -> list[object]:
+    def _list_parameters(self) -> list[object]:
         return [list(self.by), self.metric, self.bucket_ns, self.over_time]
 
     def export(self) -> bytes:
@@ -490,13 +490,13 @@ class Statistics:
         groups = [[list(key), group.state()] for key, group in self._groups.items()]
         others = [[time, group.state()] for time, group in self._others.items()]
         times = [self._begun, self.first_ns, self.last_ns, self._shift]
-        return pack([self._parameters(), *times, groups, others, self._heavy.state()])
+        return pack([self._list_parameters(), *times, groups, others, self._heavy.state()])
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
         kinds = (list, bool, int, int, int, list, list, list)
         parameters, begun, first_ns, last_ns, shift, groups, others, heavy = state_fields(unpack(state), *kinds)
-        if parameters != self._parameters():
+        if parameters != self._list_parameters():
             raise Malformed("the state of statistics of other dimensions or another metric")
         self._begun, self.first_ns, self.last_ns, self._shift = begun, first_ns, last_ns, shift
         for item in groups:

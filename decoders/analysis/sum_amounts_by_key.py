@@ -49,22 +49,22 @@ class Tally:
 
     def merge(self, other: Self) -> None:
         """Add the amounts of `other`. Raises LimitExceeded and ValueError."""
-        if self._parameters() != other._parameters():
+        if self._list_parameters() != other._list_parameters():
             raise ValueError("tallies of different keys or amounts do not merge")
         for key, amounts in other._found.items():
             self.join_amounts(key, amounts)
 
-    def _parameters(self) -> list[object]:
+    def _list_parameters(self) -> list[object]:
         return [list(self.by), list(self.amounts)]
 
     def export(self) -> bytes:
         """The state, for `resume`."""
-        return pack([self._parameters(), list(self._found.items())])
+        return pack([self._list_parameters(), list(self._found.items())])
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
         parameters, items = state_fields(unpack(state), list, list)
-        if parameters != self._parameters():
+        if parameters != self._list_parameters():
             raise Malformed("the state of a tally of other keys or amounts")
         for item in items:
             key, amounts = state_fields(item, tuple, list)

@@ -51,7 +51,7 @@ class Scanner:
         found = next((sign for sign in SIGNS if self.text.startswith(sign, self.at)), None)
         if found is None or (wanted and found not in wanted):
             return None
-        self._advance(len(found))
+        self._advance_over_characters(len(found))
         return found
 
     def read_keyword(self, *wanted: str) -> str | None:
@@ -59,7 +59,7 @@ class Scanner:
         match = _PATH.match(self.text, self.at)
         if match is None or match[0].lower() not in wanted:
             return None
-        self._advance(len(match[0]))
+        self._advance_over_characters(len(match[0]))
         return match[0].lower()
 
     def read_path(self) -> Word:
@@ -75,13 +75,13 @@ class Scanner:
                 else f"no field begins with {self._describe_next_character()}"
             )
         word = Word(match[0], self.at)
-        self._advance(len(match[0]))
+        self._advance_over_characters(len(match[0]))
         return word
 
     def _read_header(self, match: re.Match[str] | None) -> Word:
         begun = self.at
         if match is not None:
-            self._advance(len(match[0]))
+            self._advance_over_characters(len(match[0]))
             return Word(match[0], begun)
         self.at += len(HEADER) + 1
         return Word(f"{HEADER}.{self._read_quoted().text}", begun)
@@ -96,7 +96,7 @@ class Scanner:
                 "a value is missing" if self.ended else f"a value is missing before {self._describe_next_character()}"
             )
         word = Word(match[0], self.at)
-        self._advance(len(match[0]))
+        self._advance_over_characters(len(match[0]))
         return word
 
     def _read_quoted(self) -> Word:
@@ -114,10 +114,10 @@ class Scanner:
                 at += 1
         if at >= len(self.text):
             raise self.make_error(f"the quote {quote} is not closed", begun)
-        self._advance(at + 1 - begun)
+        self._advance_over_characters(at + 1 - begun)
         return Word("".join(made), begun, quoted=True)
 
-    def _advance(self, count: int) -> None:
+    def _advance_over_characters(self, count: int) -> None:
         self.at += count
         self._skip_blanks()
 

@@ -114,15 +114,15 @@ class Message:
         self.plans: dict[int, Plan] = {}  # by version; resolve() fills it
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Message) and self._identity() == other._identity()
+        return isinstance(other, Message) and self._values_compared() == other._values_compared()
 
     def __hash__(self) -> int:
-        return hash(self._identity())
+        return hash(self._values_compared())
 
     def __repr__(self) -> str:
-        return f"Message{self._identity()!r}"
+        return f"Message{self._values_compared()!r}"
 
-    def _identity(self) -> tuple[object, ...]:
+    def _values_compared(self) -> tuple[object, ...]:
         return self.name, self.versions, self.flexible, self.fields
 
 

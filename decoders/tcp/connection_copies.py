@@ -131,7 +131,7 @@ class CopiesInSplit(ConnectionCopies):
         """`copy of CLIENT → BROKER` for a copy; a new connection is known from now on."""
         original = super().find_original_of(connection)
         if original and len(self.found) < _CONNECTIONS_MAX:
-            self.found[_identify(connection)] = original
+            self.found[_identity_of_connection(connection)] = original
         if connection.time_ns - self.began_ns <= _APART_NS and len(self._first) < _CONNECTIONS_MAX:
             self._first.append(connection)
         return original
@@ -175,21 +175,21 @@ class CopiesOfSplits(ConnectionCopies):
         self._missed: set[_Identity] = set()  # of both directions
         for each in sorted(begun, key=attrgetter("time_ns", "packet")):
             original = super().find_original_of(each)
-            if original != found.get(_identify(each), ""):
-                self._found[_identify(each)] = original
+            if original != found.get(_identity_of_connection(each), ""):
+                self._found[_identity_of_connection(each)] = original
                 self._missed.add((each.source, each.target, each.number))
                 self._missed.add((each.target, each.source, each.peer_number))
 
     def find_original_of(self, connection: BegunConnection) -> str:
         """`copy of CLIENT → BROKER` for a copy."""
-        return self._found.get(_identify(connection), "")
+        return self._found.get(_identity_of_connection(connection), "")
 
     def is_missed_by_split(self, key: bytes, first: int) -> bool:
         """Whether a connection is a copy that its split did not see; `first`: the number of its first byte."""
         return bool(self._missed) and (*format_endpoints(key), first) in self._missed
 
 
-def _identify(connection: BegunConnection) -> _Identity:
+def _identity_of_connection(connection: BegunConnection) -> _Identity:
     return connection.source, connection.target, connection.number
 
 

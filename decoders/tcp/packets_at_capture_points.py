@@ -137,8 +137,8 @@ class PacketsAtPoints:
         end = start + size
         if not seen.add_bytes(start, end):  # sent again
             return [segment] if self._is_new_time((key, seq, size), point) else []
-        _note(self._first_bytes, (key, begin), point, time_ns, packet)
-        _note(self._last_bytes, (key, (begin + size) & MASK), point, time_ns, packet)
+        _note_sighting(self._first_bytes, (key, begin), point, time_ns, packet)
+        _note_sighting(self._last_bytes, (key, (begin + size) & MASK), point, time_ns, packet)
         new = direction.given.add_bytes(start, end)
         if not new:
             self.copies += 1
@@ -172,7 +172,7 @@ class PacketsAtPoints:
         return counts[point] > most
 
 
-def _note(
+def _note_sighting(
     table: OrderedDict[tuple[bytes, int], Sightings], what: tuple[bytes, int], point: int, time_ns: int, packet: int
 ) -> None:
     known = table.get(what)

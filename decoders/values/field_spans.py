@@ -88,15 +88,21 @@ def _add_prefix(parts: _Parts, data: bytes, reading: ValueReading) -> None:
     else:
         parts.add(f"{path}.fingerprint", framing.at, "value", data[2 : framing.at].hex(), "uint64")
     if reading.message is not None and reading.at > framing.at:
-        parts.add(f"{path}.message", reading.at, "value", _name(reading.message.name, dots=True), "message indexes")
+        parts.add(
+            f"{path}.message",
+            reading.at,
+            "value",
+            _shorten_and_clean_name(reading.message.name, dots=True),
+            "message indexes",
+        )
 
 
-def _name(name: str, *, dots: bool = False) -> str:
+def _shorten_and_clean_name(name: str, *, dots: bool = False) -> str:
     text = name[-_NAME_MAX:] if dots else name[:_NAME_MAX]
     return ".".join(_STRANGE.sub("_", each) for each in text.split(".")) if dots else _STRANGE.sub("_", text)
 
 
-def _text(value: Any) -> Any:
+def _format_value(value: Any) -> Any:
     """A value in JSON form as text; bytes as they are."""
     if value is None:
         return "–"
@@ -131,7 +137,7 @@ class _AvroSpans(AvroWalker):
             self._parts.add(self._path, at, "size", size, kind.logical or kind.kind)
         if isinstance(found, dict) and not kind.logical:
             shown = self.buf[at:end]
-        self._parts.add(self._path, end, "value", _text(shown), kind.logical or kind.kind)
+        self._parts.add(self._path, end, "value", _format_value(shown), kind.logical or kind.kind)
         return found, end
 
     def read_part(self, kind: AvroType, at: int, depth: int, step: str) -> tuple[Any, int]:
@@ -140,10 +146,10 @@ class _AvroSpans(AvroWalker):
         if at > parts.last:
             number = parts.entries.get(outer, 0)
             parts.entries[outer] = number + 1
-            parts.add(f"{outer}[{number}].key", at, "value", _text(step), "string")
+            parts.add(f"{outer}[{number}].key", at, "value", _format_value(step), "string")
             self._path = f"{outer}[{number}].value"
         else:
-            self._path = f"{outer}{step}" if _INDEX.fullmatch(step) else f"{outer}.{_name(step)}"
+            self._path = f"{outer}{step}" if _INDEX.fullmatch(step) else f"{outer}.{_shorten_and_clean_name(step)}"
         try:
             return super().read_part(kind, at, depth, step)
         finally:
@@ -172,7 +178,7 @@ class _ProtobufSpans(ProtobufReader):
         if self._inside:
             return super().read_field(field, message, found, wire, at, end, depth)
         outer, parts = self._path, self._parts
-        path = f"{outer}.{_name(field.name)}"
+        path = f"{outer}.{_shorten_and_clean_name(field.name)}"
         had = found.get(field.name)
         packed = field.is_repeated and wire == 2 and field.wire != 2
         if (field.is_repeated and not packed) or field.kind == "map":
@@ -199,7 +205,7 @@ class _ProtobufSpans(ProtobufReader):
             elif field.message is not None:
                 shown = "end of the group"
             else:
-                shown = _text(value[-1] if isinstance(value, list) and value else value)
+                shown = _format_value(value[-1] if isinstance(value, list) and value else value)
             parts.add(path, after, "value", shown, field.kind)
         return after
 
@@ -214,7 +220,7 @@ class _ProtobufSpans(ProtobufReader):
             value, after = super().read_unknown(number, wire, at, end, depth)
         finally:
             self._inside = False
-        self._parts.add(path, after, "value", _text(value), "unknown")
+        self._parts.add(path, after, "value", _format_value(value), "unknown")
         return value, after
 
     def form_any(self, found: dict[str, Any], depth: int) -> dict[str, Any]:

@@ -71,14 +71,14 @@ class StoredSchema:
         if self._error is None or (isinstance(self._error, MissingReference) and self._tried_at != self._store.changes):
             self._tried_at = self._store.changes
             try:
-                self._parsed = self._parse(depth)
+                self._parsed = self._parse_with_references(depth)
             except DecodeError as failure:
                 self._error = without_frames(failure)
             else:
                 return self._parsed
         raise type(self._error)(f"schema: {self._error.text}")
 
-    def _parse(self, depth: int) -> ParsedSchema:
+    def _parse_with_references(self, depth: int) -> ParsedSchema:
         if self._visiting or depth > _REFERENCES_MAX:
             raise LimitExceeded("schemas that refer to each other in a circle, or in a long chain")
         self._visiting = True

@@ -250,7 +250,7 @@ class ValueDecoder:
             try:
                 data = data[: framing.at] + inflate_glue_body(data, framing.at, _GLUE_ZLIB_MAX)
             except DecodeError as failure:
-                return _unknown(framing, error=str(failure))
+                return _make_value_of_unknown_schema(framing, error=str(failure))
         if not candidates:
             return self._decode_without_schema(data, framing, place)
         first: DecodedValue | None = None
@@ -320,7 +320,7 @@ class ValueDecoder:
     def _decode_without_schema(self, data: bytes, framing: Framing, place: _Place) -> DecodedValue | None:
         """A value whose schema is not known, or not yet: JSON and Protobuf show what they hold all the same."""
         body = data[framing.at :]
-        found = _unknown(framing)
+        found = _make_value_of_unknown_schema(framing)
         found.guessed = not framing.is_sure
         if body[:1] in (b"{", b"["):
             inner = self._decode_json(body, place)
@@ -348,7 +348,7 @@ def _text_or_none(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _unknown(framing: Framing, error: str | None = None) -> DecodedValue:
+def _make_value_of_unknown_schema(framing: Framing, error: str | None = None) -> DecodedValue:
     found = DecodedValue(UNKNOWN_SCHEMA, None, schema_id=framing.shown_id, error=error)
     if framing.fingerprint is not None:
         found.format, found.name = "avro", f"fingerprint {framing.fingerprint.hex()}"

@@ -50,8 +50,8 @@ class AdvisoryRenderer(FindingRenderer):
         self._failing = any(map(self.fails, rows))
         worst: dict[tuple[str | None, ...], str] = {}
         for row in rows:
-            before = worst.get(_subject(row), "not_affected")
-            worst[_subject(row)] = min(before, row["verdict"], key=ADVISORY_VERDICTS.index)
+            before = worst.get(_key_of_client_or_broker(row), "not_affected")
+            worst[_key_of_client_or_broker(row)] = min(before, row["verdict"], key=ADVISORY_VERDICTS.index)
         self._counts = Counter(worst.values())
         return [row for row in rows if not self.verdicts or row["verdict"] in self.verdicts]
 
@@ -77,7 +77,7 @@ class AdvisoryRenderer(FindingRenderer):
         return f"advisories: {', '.join(parts) or 'nobody seen'}{self.ignore.summary()}"
 
 
-def _subject(row: Row) -> tuple[str | None, ...]:
+def _key_of_client_or_broker(row: Row) -> tuple[str | None, ...]:
     """What tells one client or broker from another."""
     software = row["client_software"] or {"name": None, "version": None}
     return row["broker"], row["client_id"], software["name"], software["version"]
@@ -91,7 +91,7 @@ def format_advisories(rows: Sequence[Row], settings: Settings) -> str:
     """
     by_subject: dict[tuple[str | None, ...], list[Row]] = {}
     for row in rows:
-        by_subject.setdefault(_subject(row), []).append(row)
+        by_subject.setdefault(_key_of_client_or_broker(row), []).append(row)
     alike: dict[tuple[object, ...], list[list[Row]]] = {}
     for subject, its in by_subject.items():
         said = tuple((row["id"], row["verdict"], row["seen"], row["release"], row["why"]) for row in its)
@@ -106,7 +106,7 @@ def format_advisories(rows: Sequence[Row], settings: Settings) -> str:
             row = some[0][0]
             rest.setdefault((row["verdict"], row["why"]), []).extend(_name_of(each[0]) for each in some)
     for (verdict, why), names in rest.items():
-        lines += _wrap(
+        lines += _wrap_verdict_line(
             f"{_join_names(names, whole=bool(settings.verbose))}: {verdict.replace('_', ' ')}: {escape_text(why)}",
             settings,
             verdict,
@@ -135,16 +135,18 @@ def _format_subjects(some: Sequence[list[Row]], settings: Settings) -> list[str]
     head = [_join_names([_name_of(each[0]) for each in some], whole=bool(settings.verbose)), escape_text(about)]
     if row["topics"]:
         head.append(f"writes {_join_names([*map(escape_text, row['topics'])])}")
-    lines = _wrap("  ".join(filter(None, head)), settings, "affected" if any(map(is_found, rows)) else worst)
+    lines = _wrap_verdict_line(
+        "  ".join(filter(None, head)), settings, "affected" if any(map(is_found, rows)) else worst
+    )
     for each in rows:
         if each["id"] is not None and (settings.verbose or each["verdict"] == "affected" or each["seen"]):
             lines += _format_advisory(each, settings)
     brief = [each["id"] for each in rows if each["id"] and each["verdict"] != "affected" and not each["seen"]]
     if brief and not settings.verbose:
-        lines += _indent(f"maybe {', '.join(brief)}; -v explains each", settings, dim=True)
+        lines += _indent_lines(f"maybe {', '.join(brief)}; -v explains each", settings, dim=True)
     for each in rows:
         if each["id"] is None:
-            lines += _indent(
+            lines += _indent_lines(
                 f"else {each['verdict'].replace('_', ' ')}: {escape_text(each['why'])}", settings, dim=True
             )
     return lines
@@ -154,17 +156,19 @@ def _format_advisory(row: Row, settings: Settings) -> list[str]:
     """The lines of one advisory: verdict, effect, releases that are mended, what was seen; with -v also why."""
     fixed = f"; fixed in {', '.join(row['fixed'])}" if row["fixed"] else ""
     seen = f", {row['seen']} seen" if row["seen"] else ""
-    lines = _indent(f"{row['verdict'].replace('_', ' ')}{seen}: {row['id']}: {row['effect']}{fixed}", settings)
+    lines = _indent_lines(f"{row['verdict'].replace('_', ' ')}{seen}: {row['id']}: {row['effect']}{fixed}", settings)
     for each in row["findings"]:
-        lines += _indent(f"seen: {escape_text(each['title'])}", settings)
+        lines += _indent_lines(f"seen: {escape_text(each['title'])}", settings)
     if settings.verbose:
-        lines += _indent(f"why: {escape_text(row['why'])}", settings, dim=True)
+        lines += _indent_lines(f"why: {escape_text(row['why'])}", settings, dim=True)
     if "command" in row:
         lines += [f"{_MARGIN}see: {row['command']}"]
-    return lines + (_indent(f"see: {row['url']}, since {row['since']}", settings, dim=True) if settings.verbose else [])
+    return lines + (
+        _indent_lines(f"see: {row['url']}, since {row['since']}", settings, dim=True) if settings.verbose else []
+    )
 
 
-def _wrap(text: str, settings: Settings, verdict: str) -> list[str]:
+def _wrap_verdict_line(text: str, settings: Settings, verdict: str) -> list[str]:
     """A line that begins with the sign of a verdict, and the lines that it goes on in."""
     colors = palette(settings.color)
     paint = colors.bad if verdict == "affected" else colors.name
@@ -172,7 +176,7 @@ def _wrap(text: str, settings: Settings, verdict: str) -> list[str]:
     return [f"{paint}{SIGNS[verdict]}{colors.off}  {first}", *(_MARGIN + each for each in others)]
 
 
-def _indent(text: str, settings: Settings, *, dim: bool = False) -> list[str]:
+def _indent_lines(text: str, settings: Settings, *, dim: bool = False) -> list[str]:
     colors = palette(settings.color)
     paint, off = (colors.dim, colors.off) if dim else ("", "")
     return [f"{_MARGIN}{paint}{each}{off}" for each in _break_lines(text, settings)]

@@ -150,7 +150,8 @@ def _decode_decimals(text: str) -> bytes | None:
 def _decode_binary(items: str) -> bytes | None:
     """The bytes of numbers and strings with commas between them."""
     parts = [
-        _unescape(item[1:-1]) if item[0] == '"' else _pack_numbers([item]) for item in re.findall(_BINARY_ITEM, items)
+        _unescape_bytes(item[1:-1]) if item[0] == '"' else _pack_numbers([item])
+        for item in re.findall(_BINARY_ITEM, items)
     ]
     return None if None in parts else b"".join(part or b"" for part in parts)
 
@@ -201,7 +202,7 @@ def _decode_literal(text: str) -> bytes | None:
     if _PERCENT.fullmatch(plain):
         return re.sub(rb"%(..)", lambda match: bytes.fromhex(match[1].decode()), plain.encode("ascii", "replace"))
     if plain[0] == "\\":
-        return _unescape(plain)
+        return _unescape_bytes(plain)
     opened = re.match(r"""(?:[\w.&\[\]*:= ]*\(?\s*)?[bBeE$]?(?=["'])""", plain)
     if opened is None:
         return None
@@ -212,7 +213,7 @@ def _decode_literal(text: str) -> bytes | None:
         literal = _LITERAL.match(rest) if repeated is None else repeated
         if literal is None:
             break
-        piece = _unescape(literal[0][1:-1]) if repeated is None else _repeat(repeated)
+        piece = _unescape_bytes(literal[0][1:-1]) if repeated is None else _repeat_escaped_text(repeated)
         if piece is None:
             return None
         parts.append(piece)
@@ -220,12 +221,12 @@ def _decode_literal(text: str) -> bytes | None:
     return b"".join(parts) if parts and re.fullmatch(r"[)\]\s;,\\]*", rest) else None
 
 
-def _repeat(repeated: re.Match[str]) -> bytes | None:
-    piece = _unescape(repeated[1])
+def _repeat_escaped_text(repeated: re.Match[str]) -> bytes | None:
+    piece = _unescape_bytes(repeated[1])
     return None if piece is None else piece * int(repeated[2])
 
 
-def _unescape(text: str) -> bytes | None:
+def _unescape_bytes(text: str) -> bytes | None:
     """The bytes of an escaped text; None where an escape stands for no byte.
 
     `\\0` and two more digits are octal in C, Python and strace; Rust, which has no octal, means a zero and two digits.
@@ -275,7 +276,7 @@ def _list_runs(line: str) -> Iterator[bytes]:
             yield data
     for match in (*_LITERAL.finditer(line), *_BARE_ESCAPES.finditer(line)):
         if "\\" in match[0]:
-            data = _unescape(match[0].strip("\"'"))
+            data = _unescape_bytes(match[0].strip("\"'"))
             if data is not None:
                 yield data
     for match in _BASE64_RUN.finditer(line):

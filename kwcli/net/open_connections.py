@@ -170,7 +170,7 @@ class Connector:
         timing = timing or Timing()
         begun = time.perf_counter_ns()
         soon = deadline.limit_to(self._config.connect_timeout_s)
-        self._resolve(soon)
+        self._resolve_address(soon)
         resolved = time.perf_counter_ns()
         link = self.dial_first_place(soon)
         connected = time.perf_counter_ns()
@@ -187,7 +187,7 @@ class Connector:
 
     def dial_first_place(self, deadline: Deadline) -> socket.socket:
         """A connected socket without TLS, behind its PROXY head. Raises Failure."""
-        link = dial_first_place(self.address_text, self._resolve(deadline), deadline)
+        link = dial_first_place(self.address_text, self._resolve_address(deadline), deadline)
         head = make_own_proxy_head(self._config)
         try:
             link.sendall(head)
@@ -222,7 +222,7 @@ class Connector:
         """More about a broker that closed at the first request."""
         return stop if self.sasl else explain_late_close(self.connect, deadline, stop, tls=self.tls)
 
-    def _resolve(self, deadline: Deadline) -> list[Place]:
+    def _resolve_address(self, deadline: Deadline) -> list[Place]:
         if self._places is None:
             self._places = resolve_address(self._target, self.address_text, deadline)
         return self._places

@@ -153,10 +153,10 @@ class SchemaRegistry:
         try:
             return self._learn_at_path(path, schema_id=schema_id)
         except NoSchema:
-            raise Failure(f"{self._shown}: no schema of {what}") from None
+            raise Failure(f"{self._redacted_url}: no schema of {what}") from None
 
     @property
-    def _shown(self) -> str:
+    def _redacted_url(self) -> str:
         return redact_url(self._urls[0])
 
     def _learn_at_path(
@@ -188,7 +188,7 @@ class SchemaRegistry:
         registry = urlsplit(self._urls[0]).netloc.rpartition("@")[2]
         found = parse_registry_row(
             {"guid": guid, **row} if guid is not None else row,
-            origin=SchemaOrigin(kind, place=self._shown),
+            origin=SchemaOrigin(kind, place=self._redacted_url),
             registry=registry,
             schema_id=schema_id,
         )
@@ -237,7 +237,7 @@ class SchemaRegistry:
 
     def _ask_for_answer(self, path: str, parse: Callable[[bytes], Answer | None]) -> Answer:
         """The first answer of the registry's addresses that can be parsed. Raises NoSchema, Failure."""
-        failed = Failure(f"{self._shown}: no address")
+        failed = Failure(f"{self._redacted_url}: no address")
         for url in self._urls:
             try:
                 answer = self._get_answer(url, path)
@@ -263,7 +263,10 @@ class SchemaRegistry:
         deadline = Deadline(HTTP_ANSWER_S, self._env.monotonic)
         try:
             server = HttpServer(
-                parts.hostname or "", parts.port or self._usual_port(parts.scheme), shown, self._tls(url)
+                parts.hostname or "",
+                parts.port or self._usual_port(parts.scheme),
+                shown,
+                self._tls_settings_of_url(url),
             )
             headers = {"Accept": _TYPE, **self._authorization_header(url)}
             root = parts.path
@@ -281,7 +284,7 @@ class SchemaRegistry:
     def _usual_port(scheme: str) -> int:
         return 443 if scheme == "https" else 80
 
-    def _tls(self, url: str) -> ssl.SSLContext | None:
+    def _tls_settings_of_url(self, url: str) -> ssl.SSLContext | None:
         if not url.startswith("https:"):
             return None
         if self._context is None:

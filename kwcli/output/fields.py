@@ -76,7 +76,7 @@ class Fields(CountingRenderer):
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
         self._reader.learn_node_addresses(rows)
-        lines = [self._head()] if self._header else []
+        lines = [self._header_line()] if self._header else []
         self._header = False
         self.count_exchanges(rows)
         for row in rows:
@@ -85,7 +85,7 @@ class Fields(CountingRenderer):
         if lines:
             self._write("".join(lines).encode("utf-8", "backslashreplace"))
 
-    def _head(self) -> str:
+    def _header_line(self) -> str:
         return self._marks.line([[column.word] for column in self._reader.columns])
 
     def learn_from(self, rows: list[Settled]) -> None:

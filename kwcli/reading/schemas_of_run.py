@@ -46,7 +46,7 @@ class RunSchemas:
     ) -> None:
         self._reader = reader
         self._ports, self._keys = ports, keys
-        self._traffic = RegistryTraffic(self._learn, self._note_unregistered)
+        self._traffic = RegistryTraffic(self._learn_schema, self._note_unregistered)
         self._names: Sequence[str] = ()  # of the captures, where packets are numbered across them
         self._reopen: Callable[[], Captures] | None = None  # the captures from their beginning, where they are files
         self._complete = False  # all that the captures have is known
@@ -113,9 +113,9 @@ class RunSchemas:
         origin, registry = SchemaOrigin("capture", packet), exchange.broker
         for topic, record in records_by_topic(exchange, fields):
             if topic == SCHEMAS_TOPIC:
-                learn_from_schemas_record(record[2], record[3], self._learn, origin=origin, registry=registry)
+                learn_from_schemas_record(record[2], record[3], self._learn_schema, origin=origin, registry=registry)
 
-    def _learn(self, schema: RegisteredSchema) -> None:
+    def _learn_schema(self, schema: RegisteredSchema) -> None:
         packet = schema.origin.packet
         if packet and self._names:
             place = escape_non_utf8(self._names[file_index_of_packet(packet)])
@@ -141,7 +141,7 @@ class RunSchemas:
         """Learn from captures, which are read from their beginning; whether there were schemas not known before."""
         store = self._reader.store
         before = store.changes
-        self._traffic = RegistryTraffic(self._learn, self._note_unregistered)
+        self._traffic = RegistryTraffic(self._learn_schema, self._note_unregistered)
         engine = Engine(self._ports, keys=self._keys)
         engine.leave_out_copies()
         self.watch_engine(engine)

@@ -58,7 +58,7 @@ class ReplayTarget:
         self.config = config
         self._env = env
         self._creates = creates
-        self._cluster = ClusterClient(config, self._make_deadline(), tell=self._report)
+        self._cluster = ClusterClient(config, self._make_deadline(), tell=self._report_on_stderr)
         self._absent: dict[str, float] = {}  # topic → until when it need not be asked for again
         self._internal: set[str] = set()
         try:
@@ -173,7 +173,7 @@ class ReplayTarget:
     def _make_deadline(self) -> Deadline:
         return Deadline(self.config.timeout_s, self._env.monotonic)
 
-    def _report(self, text: str, important: bool) -> None:
+    def _report_on_stderr(self, text: str, important: bool) -> None:
         if important:
             self._env.report(f"kw: {text}")
 

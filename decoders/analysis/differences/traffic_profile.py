@@ -114,9 +114,9 @@ class TrafficProfile:
                     self._count_thing((kind, name), at)
         for code in {code for _, code in exchange.unexpected}:
             self._count_thing(("error", client, api, error_name(code)), at)
-        self._measure(exchange, client, api, at)
+        self._add_measured_values(exchange, client, api, at)
 
-    def _measure(self, exchange: Exchange, client: str, api: str, at: int) -> None:
+    def _add_measured_values(self, exchange: Exchange, client: str, api: str, at: int) -> None:
         latency = None
         if exchange.response_ns is not None and exchange.request_end_ns is not None and not _may_have_waited(exchange):
             latency = max(exchange.response_ns - exchange.request_end_ns, 0)

@@ -64,11 +64,11 @@ def _number_of_version(version: Any) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
-def _unquote(text: str) -> str:
+def _decode_percent_encoding(text: str) -> str:
     return _QUOTED.sub(lambda match: chr(int(match[1], 16)), text)
 
 
-def _parse(data: bytes | None) -> Any:
+def _parse_json_or_none(data: bytes | None) -> Any:
     try:
         return orjson.loads(data or b"")
     except orjson.JSONDecodeError:
@@ -98,14 +98,14 @@ class ApicurioTraffic:
         if match is not None:
             kind, number = _ID_KINDS[match[1]], int(match[2])
             if match[3]:
-                self._add_references(registry, kind, number, read_artifact_references(_parse(received)))
+                self._add_references(registry, kind, number, read_artifact_references(_parse_json_or_none(received)))
             else:
                 self._keep_schema(received, origin, registry, schema_id=number, id_kind=kind)
         elif (match := _BY_VERSION.search(path)) is not None:
             version = _number_of_version(match[2])
-            self._keep_schema(received, origin, registry, subject=_unquote(match[1]), version=version)
+            self._keep_schema(received, origin, registry, subject=_decode_percent_encoding(match[1]), version=version)
         elif (match := _ARTIFACT.search(path)) is not None:
-            self._keep_schema(received, origin, registry, subject=_unquote(match[1]))
+            self._keep_schema(received, origin, registry, subject=_decode_percent_encoding(match[1]))
 
     def _keep_schema(self, text: bytes | str, origin: SchemaOrigin, registry: str, **known: Any) -> None:
         """Learn a schema of a text, by what is known of it."""
@@ -131,7 +131,7 @@ class ApicurioTraffic:
         self, exchange: HttpExchange, artifact: str | None, origin: SchemaOrigin, registry: str
     ) -> None:
         """A new artifact or version: the text is in the request, its ids are in the answer."""
-        answer = _parse(exchange.received)
+        answer = _parse_json_or_none(exchange.received)
         if not isinstance(answer, dict):
             return
         head = answer.get("version") if isinstance(answer.get("version"), dict) else answer  # 3.x, 2.x
@@ -151,7 +151,7 @@ class ApicurioTraffic:
 
 def _read_sent_content(sent: bytes) -> tuple[str | None, tuple[SchemaReference, ...]]:
     """The text of a schema in a request, alone (2.x) or inside an object (references, 3.x), and what it refers to."""
-    row = _parse(sent)
+    row = _parse_json_or_none(sent)
     for names in (("firstVersion", "content"), ("content",), ()):
         place: Any = row
         for name in names:

@@ -63,7 +63,7 @@ def learn_from_http(exchange: HttpExchange, learn: Learn, registry: str) -> None
         return
     path, _, query = exchange.target.partition("?")
     origin = SchemaOrigin("capture", exchange.packet)
-    asked_for = _unquote(match[1]) if (match := _SUBJECT_ASKED.search(query)) is not None else None
+    asked_for = _decode_percent_encoding(match[1]) if (match := _SUBJECT_ASKED.search(query)) is not None else None
     if (match := _BY_ID.search(path)) is not None:
         _learn_row(answer, learn, origin, registry, subject=asked_for, schema_id=int(match[1]))
     elif (match := _BY_GUID.search(path)) is not None:
@@ -71,7 +71,7 @@ def learn_from_http(exchange: HttpExchange, learn: Learn, registry: str) -> None
     elif (match := _BY_SUBJECT.search(path)) is not None:
         # An answer to a registration may have the number alone; the schema is in the request.
         row = {**((_parse_object(exchange.sent) or {}) if exchange.method == "POST" else {}), **answer}
-        _learn_row(row, learn, origin, registry, subject=_unquote(match[1]), schema_id=answer.get("id"))
+        _learn_row(row, learn, origin, registry, subject=_decode_percent_encoding(match[1]), schema_id=answer.get("id"))
 
 
 def find_unregistered_id(exchange: HttpExchange) -> int | None:
@@ -82,7 +82,7 @@ def find_unregistered_id(exchange: HttpExchange) -> int | None:
     return int(match[1])
 
 
-def _unquote(text: str) -> str:
+def _decode_percent_encoding(text: str) -> str:
     """A part of an address without its percent encoding."""
     data = _QUOTED.sub(lambda match: bytes([int(match[1], 16)]), text.encode("latin-1", "replace"))
     return data.decode("utf-8", "replace")

@@ -24,10 +24,10 @@ _SPECIAL: Final = ("NaN", "Infinity", "-Infinity")
 
 def encode_avro(kind: AvroType, value: Any) -> bytes:
     """The bytes of a value. Raises EncodeError with the path of the part that does not fit."""
-    return _encode(kind, value, "", 0)
+    return _encode_value(kind, value, "", 0)
 
 
-def _encode(kind: AvroType, value: Any, path: str, depth: int) -> bytes:
+def _encode_value(kind: AvroType, value: Any, path: str, depth: int) -> bytes:
     if depth > VALUE_NESTING_MAX:
         raise EncodeError(f"more than {VALUE_NESTING_MAX} levels", path=path)
     parse = find_parser(kind.logical, kind.kind, kind.scale, kind.size) if kind.logical else None
@@ -39,26 +39,26 @@ def _encode(kind: AvroType, value: Any, path: str, depth: int) -> bytes:
     return _ENCODERS[kind.kind](kind, value, path, depth)
 
 
-def _misfit(kind: AvroType, path: str) -> EncodeError:
+def _make_misfit_error(kind: AvroType, path: str) -> EncodeError:
     return EncodeError(f"{kind.name or kind.kind} expected", path=path)
 
 
 def _encode_null(kind: AvroType, value: Any, path: str, _depth: int) -> bytes:
     if value is not None:
-        raise _misfit(kind, path)
+        raise _make_misfit_error(kind, path)
     return b""
 
 
 def _encode_boolean(kind: AvroType, value: Any, path: str, _depth: int) -> bytes:
     if not isinstance(value, bool):
-        raise _misfit(kind, path)
+        raise _make_misfit_error(kind, path)
     return b"\x01" if value else b"\0"
 
 
 def _encode_number(kind: AvroType, value: Any, path: str, _depth: int) -> bytes:
     half = 1 << _BITS[kind.kind] - 1
     if type(value) is not int or not -half <= value < half:
-        raise _misfit(kind, path)
+        raise _make_misfit_error(kind, path)
     return write_varlong(value)
 
 
@@ -66,16 +66,16 @@ def _encode_float(kind: AvroType, value: Any, path: str, _depth: int) -> bytes:
     if value in _SPECIAL:
         value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _misfit(kind, path)
+        raise _make_misfit_error(kind, path)
     try:
         return _FLOATS[kind.kind].pack(value)
     except OverflowError:
-        raise _misfit(kind, path) from None
+        raise _make_misfit_error(kind, path) from None
 
 
 def _encode_bytes(kind: AvroType, value: Any, path: str, _depth: int) -> bytes:
     if kind.kind == "string" and not isinstance(value, str | dict):
-        raise _misfit(kind, path)
+        raise _make_misfit_error(kind, path)
     data = value if isinstance(value, bytes) else bytes_from_json(value, path)
     return write_varlong(len(data)) + data
 
@@ -95,30 +95,32 @@ def _encode_enum(kind: AvroType, value: Any, path: str, _depth: int) -> bytes:
 
 def _encode_array(kind: AvroType, value: Any, path: str, depth: int) -> bytes:
     if not isinstance(value, list) or kind.items is None:
-        raise _misfit(kind, path)
-    parts = [_encode(kind.items, each, f"{path}[{at}]", depth + 1) for at, each in enumerate(value)]
+        raise _make_misfit_error(kind, path)
+    parts = [_encode_value(kind.items, each, f"{path}[{at}]", depth + 1) for at, each in enumerate(value)]
     return (write_varlong(len(parts)) if parts else b"") + b"".join(parts) + b"\0"
 
 
 def _encode_map(kind: AvroType, value: Any, path: str, depth: int) -> bytes:
     if not isinstance(value, dict) or kind.items is None:
-        raise _misfit(kind, path)
+        raise _make_misfit_error(kind, path)
     parts = []
     for key, each in value.items():
         name = str(key).encode("utf-8", "surrogateescape")
-        parts.append(write_varlong(len(name)) + name + _encode(kind.items, each, _join(path, key), depth + 1))
+        parts.append(
+            write_varlong(len(name)) + name + _encode_value(kind.items, each, _join_path(path, key), depth + 1)
+        )
     return (write_varlong(len(parts)) if parts else b"") + b"".join(parts) + b"\0"
 
 
 def _encode_record(kind: AvroType, value: Any, path: str, depth: int) -> bytes:
     if not isinstance(value, dict):
-        raise _misfit(kind, path)
+        raise _make_misfit_error(kind, path)
     names = {field.name for field in kind.fields}
     for name in value:
         if name not in names:
-            raise EncodeError(f"{kind.name} has no such field", path=_join(path, name))
+            raise EncodeError(f"{kind.name} has no such field", path=_join_path(path, name))
     return b"".join(
-        _encode(field.type, _find_value(field, value, path), _join(path, field.name), depth + 1)
+        _encode_value(field.type, _find_value(field, value, path), _join_path(path, field.name), depth + 1)
         for field in kind.fields
     )
 
@@ -127,7 +129,7 @@ def _find_value(field: AvroField, value: dict[str, Any], path: str) -> Any:
     if field.name in value:
         return value[field.name]
     if not field.has_default:
-        raise EncodeError("missing, and the schema has no default", path=_join(path, field.name))
+        raise EncodeError("missing, and the schema has no default", path=_join_path(path, field.name))
     return field.default
 
 
@@ -135,14 +137,14 @@ def _encode_union(kind: AvroType, value: Any, path: str, depth: int) -> bytes:
     named = next(iter(value)) if isinstance(value, dict) and len(value) == 1 else None
     for number, branch in enumerate(kind.branches):
         try:
-            return write_varlong(number) + _encode(branch, value, path, depth)
+            return write_varlong(number) + _encode_value(branch, value, path, depth)
         except EncodeError:
             if named is not None and named == (branch.name or branch.kind):
-                return write_varlong(number) + _encode(branch, value[named], path, depth)
+                return write_varlong(number) + _encode_value(branch, value[named], path, depth)
     raise EncodeError(f"one of {', '.join(branch.name or branch.kind for branch in kind.branches)} expected", path=path)
 
 
-def _join(path: str, name: object) -> str:
+def _join_path(path: str, name: object) -> str:
     return f"{path}.{name}" if path else str(name)
 
 

@@ -40,40 +40,46 @@ _NOT_FINITE: Final = frozenset(["NaN", "Infinity", "-Infinity", "INF", "-INF"])
 
 def read_json_encoding(kind: AvroType, data: bytes) -> Any:
     """The value of a JSON text. Raises DecodeError."""
-    return _read(kind, read_json(data), 0)
+    return _read_value(kind, read_json(data), 0)
 
 
-def _read(kind: AvroType, value: Any, depth: int) -> Any:
+def _read_value(kind: AvroType, value: Any, depth: int) -> Any:
     if depth > VALUE_NESTING_MAX:
         raise LimitExceeded("a value of too many levels", offset=0)
     if kind.kind == "union":
         return _read_branch(kind, value, depth)
     if kind.kind == "null":
-        return _check(value is None, kind, None)
+        return _return_if_it_fits(value is None, kind, None)
     fits = isinstance(value, _PYTHON[kind.kind]) and not (kind.kind in _NUMBERS and isinstance(value, bool))
-    _check(fits, kind, value)
+    _return_if_it_fits(fits, kind, value)
     if kind.kind in ("bytes", "fixed"):
         try:
             found: Any = value.encode("latin-1")
         except UnicodeEncodeError:
-            raise _misfit(kind) from None
+            raise _make_misfit_error(kind) from None
         if kind.kind == "fixed":
-            _check(len(found) == kind.size, kind, found)
+            _return_if_it_fits(len(found) == kind.size, kind, found)
         if not kind.logical:
             return json_bytes(found)
     elif kind.kind == "record":
         return {
-            field.name: _read(field.type, _check(field.name in value, kind, value)[field.name], depth + 1)
+            field.name: _read_value(
+                field.type, _return_if_it_fits(field.name in value, kind, value)[field.name], depth + 1
+            )
             for field in kind.fields
         }
     elif kind.items is not None:
         parts = value.items() if kind.kind == "map" else enumerate(value)
-        found = [(name, _read(kind.items, part, depth + 1)) for name, part in parts]
+        found = [(name, _read_value(kind.items, part, depth + 1)) for name, part in parts]
         return dict(found) if kind.kind == "map" else [part for _, part in found]
     elif kind.kind in ("float", "double"):
-        return _check(value in _NOT_FINITE, kind, value) if isinstance(value, str) else _read_float(kind, value)
+        return (
+            _return_if_it_fits(value in _NOT_FINITE, kind, value)
+            if isinstance(value, str)
+            else _read_float(kind, value)
+        )
     elif kind.kind == "enum":
-        return _check(value in kind.symbols, kind, value)
+        return _return_if_it_fits(value in kind.symbols, kind, value)
     else:
         found = value
     formatter = find_formatter(kind.logical, kind.kind, kind.scale) if kind.logical else None
@@ -85,7 +91,7 @@ def _read_float(kind: AvroType, value: float) -> Any:
         whole = float(value)
         return float_json(shorten_float(_FLOAT.unpack(_FLOAT.pack(whole))[0]) if kind.kind == "float" else whole)
     except OverflowError:
-        raise _misfit(kind) from None
+        raise _make_misfit_error(kind) from None
 
 
 def _read_branch(kind: AvroType, value: Any, depth: int) -> Any:
@@ -94,15 +100,15 @@ def _read_branch(kind: AvroType, value: Any, depth: int) -> Any:
             if value is None and branch.kind == "null":
                 return None
         elif isinstance(value, dict) and len(value) == 1 and (branch.name or branch.kind) in value:
-            return _read(branch, value[branch.name or branch.kind], depth + 1)
-    raise _misfit(kind)
+            return _read_value(branch, value[branch.name or branch.kind], depth + 1)
+    raise _make_misfit_error(kind)
 
 
-def _check(fits: bool, kind: AvroType, value: Any) -> Any:
+def _return_if_it_fits(fits: bool, kind: AvroType, value: Any) -> Any:
     if not fits:
-        raise _misfit(kind)
+        raise _make_misfit_error(kind)
     return value
 
 
-def _misfit(kind: AvroType) -> Malformed:
+def _make_misfit_error(kind: AvroType) -> Malformed:
     return Malformed(f"no {kind.name or kind.kind} in the JSON", offset=0)

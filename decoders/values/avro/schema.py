@@ -257,18 +257,18 @@ _MASK: Final = (1 << 64) - 1
 
 def canonical_form(root: AvroType) -> str:
     """The Parsing Canonical Form of a type: what a fingerprint is of."""
-    return _canonical(root, set())
+    return _format_canonical_form(root, set())
 
 
-def _canonical(one: AvroType, written: set[str]) -> str:
+def _format_canonical_form(one: AvroType, written: set[str]) -> str:
     if one.kind in PRIMITIVES:
         return f'"{one.kind}"'
     if one.kind == "union":
-        return f"[{','.join(_canonical(branch, written) for branch in one.branches)}]"
+        return f"[{','.join(_format_canonical_form(branch, written) for branch in one.branches)}]"
     if one.items is not None:
         word = "items" if one.kind == "array" else "values"
-        return f'{{"type":"{one.kind}","{word}":{_canonical(one.items, written)}}}'
-    name = _quote(one.name)
+        return f'{{"type":"{one.kind}","{word}":{_format_canonical_form(one.items, written)}}}'
+    name = _dump_json_string(one.name)
     if one.name in written:
         return name
     written.add(one.name)
@@ -276,18 +276,19 @@ def _canonical(one: AvroType, written: set[str]) -> str:
     if one.kind == "fixed":
         return f'{head}"size":{one.size}}}'
     if one.kind == "enum":
-        return f'{head}"symbols":[{",".join(map(_quote, one.symbols))}]}}'
+        return f'{head}"symbols":[{",".join(map(_dump_json_string, one.symbols))}]}}'
     fields = ",".join(
-        f'{{"name":{_quote(field.name)},"type":{_canonical(field.type, written)}}}' for field in one.fields
+        f'{{"name":{_dump_json_string(field.name)},"type":{_format_canonical_form(field.type, written)}}}'
+        for field in one.fields
     )
     return f'{head}"fields":[{fields}]}}'
 
 
-def _quote(text: str) -> str:
+def _dump_json_string(text: str) -> str:
     return orjson.dumps(text).decode()
 
 
-def _make_table() -> tuple[int, ...]:
+def _make_fingerprint_table() -> tuple[int, ...]:
     found = []
     for byte in range(256):
         value = byte
@@ -297,7 +298,7 @@ def _make_table() -> tuple[int, ...]:
     return tuple(found)
 
 
-_TABLE: Final = _make_table()
+_TABLE: Final = _make_fingerprint_table()
 
 
 def compute_fingerprint(root: AvroType) -> bytes:

@@ -153,7 +153,7 @@ class BatchColumns:
 
     def elements(self, name: str) -> tuple[Numbers, CodedColumn]:
         """The rows and the values of a column of lists; a row without elements has None."""
-        return self._make_once("elements", name, lambda: _elements(self.column(name)))  # type: ignore[no-any-return]
+        return self._make_once("elements", name, lambda: _flatten_list_column(self.column(name)))  # type: ignore[no-any-return]
 
     def is_value(self, name: str, value: str) -> Any:
         """Where a column has this value."""
@@ -209,7 +209,7 @@ def _drop_expected_errors(batch: pa.RecordBatch, name: str) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pc.list_flatten(column).filter(kept))
 
 
-def _elements(column: pa.Array) -> tuple[Numbers, CodedColumn]:
+def _flatten_list_column(column: pa.Array) -> tuple[Numbers, CodedColumn]:
     lengths = integers(pc.list_value_length(column))
     found = code_column(pc.list_flatten(column))
     parents = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)

@@ -179,9 +179,9 @@ class RecordsFile:
                 )
             )
             if len(self._rows) >= _ROWS_MAX or self._size >= _SIZE_MAX:
-                self._flush()
+                self._flush_rows()
 
-    def _flush(self) -> None:
+    def _flush_rows(self) -> None:
         if self._rows:
             columns = zip(*self._rows, strict=True)
             arrays = [pa.array(values, field.type) for values, field in zip(columns, _SCHEMA, strict=True)]
@@ -200,7 +200,7 @@ class RecordsFile:
 
     def close(self) -> None:
         """Write the remaining rows, and finish the file."""
-        self._flush()
+        self._flush_rows()
         self._writer.close()
         self._stream.close()
 

@@ -133,7 +133,7 @@ class LiveSpool:
     def start(self) -> None:
         """Start the commands."""
         if self._inputs:
-            self._thread = Thread(target=self._run, daemon=True)
+            self._thread = Thread(target=self._spool_until_stopped, daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
@@ -169,7 +169,7 @@ class LiveSpool:
 
     # -- the thread ----------------------------------------------------------------------------------------------------
 
-    def _run(self) -> None:
+    def _spool_until_stopped(self) -> None:
         live = self._live
         live.start()
         while live.are_going_on and not self._stopping.is_set():

@@ -79,11 +79,11 @@ class Deciders:
 
     def __init__(self, deciders: Sequence[Decider], total: int = HELD_MAX) -> None:
         self._deciders: Final = tuple(deciders)
-        self.handling_table = HandlingTable(self._wants)
+        self.handling_table = HandlingTable(self._has_rule_in_any_decider)
         self.total = total
         self.used = 0
 
-    def _wants(self, api_key: int, version: int) -> bool:
+    def _has_rule_in_any_decider(self, api_key: int, version: int) -> bool:
         return any(each.has_rule_for(api_key, version) for each in self._deciders)
 
     def forget_handlings(self) -> None:

@@ -306,7 +306,7 @@ class Requests(DecidedFrames):
                 wanted = possible and (possible is True or stop > end or possible(data, at, stop))
                 if wanted and self._reserve_bytes(handling, size, out):
                     left -= DECIDED
-                    at = self._intercept(handling, correlation_id, data, at, now_ns, out)
+                    at = self._intercept_request(handling, correlation_id, data, at, now_ns, out)
                     if state.closed or self._blocked or self._framer.wanted:
                         return at
                     in_flight = state.in_flight
@@ -411,7 +411,7 @@ class Requests(DecidedFrames):
         out.append((NOTE, text))
         return False
 
-    def _intercept(
+    def _intercept_request(
         self, handling: WantedHandling, correlation_id: int, data: bytes, at: int, now_ns: int, out: list[Command]
     ) -> int:
         """Intercept the request at `at` and ask deciders about it; where the request or `data` ends."""

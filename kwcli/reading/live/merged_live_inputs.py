@@ -338,14 +338,14 @@ class _PacketKeeper:
 
     def write_due_packets(self, now_s: float) -> None:
         """Write the packets whose turn it is."""
-        self._write(self._merger.take_segments(now_s))
+        self._write_packet_copies(self._merger.take_segments(now_s))
 
     def close(self) -> None:
         """Write what waits, and close the file."""
-        self._write(self._merger.take_all())
+        self._write_packet_copies(self._merger.take_all())
         self.writer.close()
 
-    def _write(self, copies: Sequence[object]) -> None:
+    def _write_packet_copies(self, copies: Sequence[object]) -> None:
         from decoders.capture.read_packet_copies import PacketCopy
 
         blocks: list[bytes] = []

@@ -131,7 +131,7 @@ def _read_json(data: bytes, shown: str) -> Iterator[_Named]:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         raise Failure(f"{shown}: line {error.lineno}: no JSON: {error.msg}", Exit.USAGE) from None
-    items = value if isinstance(value, list) else _dig(value, "items", kind=list) or [value]
+    items = value if isinstance(value, list) else _value_below_keys(value, "items", kind=list) or [value]
     known = 0
     for number, item in enumerate(items, 1):
         for name, address in (*_names_of_pod(item), *_names_of_container(item)):
@@ -143,29 +143,31 @@ def _read_json(data: bytes, shown: str) -> Iterator[_Named]:
 
 
 def _names_of_pod(item: Any) -> Iterator[tuple[str, str]]:
-    if _dig(item, "status", "phase", kind=str) in ("Succeeded", "Failed"):
+    if _value_below_keys(item, "status", "phase", kind=str) in ("Succeeded", "Failed"):
         return
-    name = _dig(item, "metadata", "name", kind=str)
-    if _dig(item, "spec", "hostNetwork", kind=bool):
-        name = _dig(item, "spec", "nodeName", kind=str) or name
-    rows = [_dig(item, "status"), *(_dig(item, "status", "podIPs", kind=list) or ())]
-    addresses = [_dig(row, key, kind=str) for row, key in zip(rows, ("podIP", *["ip"] * len(rows)), strict=False)]
+    name = _value_below_keys(item, "metadata", "name", kind=str)
+    if _value_below_keys(item, "spec", "hostNetwork", kind=bool):
+        name = _value_below_keys(item, "spec", "nodeName", kind=str) or name
+    rows = [_value_below_keys(item, "status"), *(_value_below_keys(item, "status", "podIPs", kind=list) or ())]
+    addresses = [
+        _value_below_keys(row, key, kind=str) for row, key in zip(rows, ("podIP", *["ip"] * len(rows)), strict=False)
+    ]
     for address in dict.fromkeys(addresses):
         if name and address:
             yield name, address
 
 
 def _names_of_container(item: Any) -> Iterator[tuple[str, str]]:
-    name = (_dig(item, "Name", kind=str) or "").removeprefix("/")
-    settings = _dig(item, "NetworkSettings")
-    rows = [settings, *(_dig(settings, "Networks") or {}).values()]
-    addresses = [_dig(row, key, kind=str) for row in rows for key in ("IPAddress", "GlobalIPv6Address")]
+    name = (_value_below_keys(item, "Name", kind=str) or "").removeprefix("/")
+    settings = _value_below_keys(item, "NetworkSettings")
+    rows = [settings, *(_value_below_keys(settings, "Networks") or {}).values()]
+    addresses = [_value_below_keys(row, key, kind=str) for row in rows for key in ("IPAddress", "GlobalIPv6Address")]
     for address in dict.fromkeys(addresses):
         if name and address:
             yield name, address
 
 
-def _dig(value: Any, *keys: str, kind: type = dict) -> Any:
+def _value_below_keys(value: Any, *keys: str, kind: type = dict) -> Any:
     """The value below these keys; None where it is not there or of another kind."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None

@@ -33,12 +33,12 @@ class PacketFile:
         self.failed = False
         self._name = name
         self._env = env
-        self._file = self._open(name)
+        self._file = self._open_file(name)
 
     def write(self, data: bytes) -> None:
         """Write a piece of the capture, of whole blocks (b"" as time passes); it can be read from the file at once."""
         if data and not self.failed:
-            self._try_action(lambda: self._append(data))
+            self._try_action(lambda: self._append_to_file(data))
 
     def add_header(self, data: bytes) -> None:
         """Write a block that the packets after it need."""
@@ -49,13 +49,13 @@ class PacketFile:
         if not self.failed:
             self._try_action(self._file.close)
 
-    def _open(self, name: str) -> BufferedWriter:
+    def _open_file(self, name: str) -> BufferedWriter:
         try:
             return open(name, self._mode, opener=open_private_file)  # type: ignore[return-value]  # until `close`
         except OSError as error:
             raise Failure(f"{name}: {(error.strerror or str(error)).lower()}") from None
 
-    def _append(self, data: bytes) -> None:
+    def _append_to_file(self, data: bytes) -> None:
         self._file.write(data)
         self._file.flush()
 
@@ -148,7 +148,7 @@ class PacketRing(PacketFile):
             return
         self._name = self._names.make_next_path(self._env.now_ns())
         try:
-            self._file = self._open(self._name)
+            self._file = self._open_file(self._name)
         except Failure as failure:
             self._report_failure(failure.text.removeprefix(f"{self._name}: "))
             return
