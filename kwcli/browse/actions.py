@@ -12,7 +12,7 @@ from textual.binding import Binding
 
 from decoders.named_tuple import NamedTuple
 
-__all__ = ["ACTIONS", "PLACES", "Place", "ScreenAction", "bindings_of", "key_names"]
+__all__ = ["ACTIONS", "PLACES", "Place", "ScreenAction", "bindings_of", "find_key_elsewhere", "key_names"]
 
 Place = Literal["lines", "list", "message", "bytes", "ladder", "findings", "top", "everywhere"]
 # The place → its heading in the help.
@@ -36,16 +36,19 @@ class ScreenAction(NamedTuple):
     where: Place
     text: str
     bar: str = ""  # its word in the line of keys, where it is there
+    always: tuple[str, ...] = ()  # those of its keys that work while a line is typed, and in the help
 
 
 ACTIONS: Final[tuple[ScreenAction, ...]] = (
     ScreenAction("show_help", ("question_mark", "f1"), "everywhere", "Show all keys", "help"),
     ScreenAction("command_palette", ("colon", "ctrl+p"), "everywhere", "Find an action by its name", "actions"),
-    ScreenAction("edit_filter", ("f", "slash"), "everywhere", "Edit the filter of the list", "filter"),
+    ScreenAction(
+        "edit_filter", ("f", "slash"), "everywhere", "Filter the list, say: client_id == billing-1 and error", "filter"
+    ),
     ScreenAction("clear_filter", ("F",), "everywhere", "Show all rows again"),
     ScreenAction("go_back", ("escape", "q"), "everywhere", "Close the pane; from the list, quit", "back"),
-    ScreenAction("quit", ("Q", "ctrl+q", "ctrl+c"), "everywhere", "Quit"),
-    ScreenAction("suspend_process", ("ctrl+z",), "everywhere", "Suspend kw; fg comes back"),
+    ScreenAction("quit", ("Q", "ctrl+q", "ctrl+c"), "everywhere", "Quit", always=("ctrl+q",)),
+    ScreenAction("suspend_process", ("ctrl+z",), "everywhere", "Suspend kw; fg comes back", always=("ctrl+z",)),
     ScreenAction("focus_next_pane", ("tab",), "everywhere", "Go to the next pane", "pane"),
     ScreenAction("focus_earlier_pane", ("shift+tab",), "everywhere", "Go to the pane before"),
     ScreenAction("change_times", ("t",), "everywhere", "Show times absolute, since the first, since the row before"),
@@ -55,8 +58,10 @@ ACTIONS: Final[tuple[ScreenAction, ...]] = (
     ScreenAction("copy_call", ("C",), "everywhere", "Copy the kw call line that asks this again"),
     ScreenAction("show_list", ("1",), "everywhere", "Show the list"),
     ScreenAction("show_ladder", ("2",), "everywhere", "Show the last ladder, or that of this connection", "ladder"),
-    ScreenAction("show_findings", ("3",), "everywhere", "Show what is wrong, and why", "findings"),
-    ScreenAction("show_top", ("4",), "everywhere", "Show rates, errors and latencies", "top"),
+    ScreenAction(
+        "show_findings", ("3",), "everywhere", "Show what is wrong, why, and who is refused or slow", "findings"
+    ),
+    ScreenAction("show_top", ("4",), "everywhere", "Show the busiest and the slowest: rates, errors, latencies", "top"),
     ScreenAction("move_down", ("j", "down"), "lines", "Go down one line"),
     ScreenAction("move_up", ("k", "up"), "lines", "Go up one line"),
     ScreenAction("page_down", ("pagedown", "ctrl+f"), "lines", "Go down one page"),
@@ -80,6 +85,8 @@ ACTIONS: Final[tuple[ScreenAction, ...]] = (
     ScreenAction("connection_ladder", ("L",), "list", "Show the ladder of this connection", "ladder"),
     ScreenAction("group_ladder", ("R",), "list", "Show the ladder of this group"),
     ScreenAction("transaction_ladder", ("X",), "list", "Show the ladder of this transaction"),
+    ScreenAction("next_order", ("S",), "list", "Sort by time, latency, size, or not, in turn"),
+    ScreenAction("choose_columns", ("v",), "list", "Choose the columns: time,latency,client,topic,error"),
     ScreenAction("copy_row", ("y",), "list", "Copy the line"),
     ScreenAction("copy_field", ("y",), "message", "Copy the value of the field"),
     ScreenAction("copy_path", ("Y",), "message", "Copy the path of the field, as filters take it"),
@@ -88,11 +95,11 @@ ACTIONS: Final[tuple[ScreenAction, ...]] = (
     ScreenAction("unfold", ("l", "right"), "message", "Unfold the field"),
     ScreenAction("fold_all", ("minus",), "message", "Fold everything"),
     ScreenAction("unfold_all", ("plus", "equals_sign"), "message", "Unfold everything"),
-    ScreenAction("search_text", ("s",), "message", "Search names and values", "search"),
+    ScreenAction("search_text", ("s",), "message", "Search names and values: error_code, orders", "search"),
     ScreenAction("next_match", ("n",), "message", "Go to the next match"),
     ScreenAction("earlier_match", ("N",), "message", "Go to the match before"),
     ScreenAction("change_side", ("o",), "message", "Go to the other side: request, response"),
-    ScreenAction("toggle_bytes", ("x",), "message", "Show or hide the bytes", "bytes"),
+    ScreenAction("toggle_bytes", ("x",), "message", "Show or hide the bytes; those of the field are lit", "bytes"),
     ScreenAction("next_row", ("J", "right_square_bracket"), "message", "Show the next row of the list", "next"),
     ScreenAction("earlier_row", ("K", "left_square_bracket"), "message", "Show the row before"),
     ScreenAction("byte_forward", ("l", "right"), "bytes", "Go to the next byte"),
@@ -141,11 +148,22 @@ _SIGNS: Final = {
 
 def key_names(action: ScreenAction) -> list[str]:
     """The keys of an action as people read them: `?`, `Ctrl-P`, `Enter`."""
-    return [_SIGNS.get(key) or (f"Ctrl-{key[5:].upper()}" if key.startswith("ctrl+") else key) for key in action.keys]
+    return [_name_key(key) for key in action.keys]
+
+
+def _name_key(key: str) -> str:
+    return _SIGNS.get(key) or (f"Ctrl-{key[5:].upper()}" if key.startswith("ctrl+") else key)
 
 
 def bindings_of(*places: Place) -> Iterator[Binding]:
     """The bindings of the actions at these places."""
     for action in ACTIONS:
         if action.where in places:
-            yield Binding(",".join(action.keys), action.name, action.text, show=False, priority=False)
+            for key in action.keys:
+                yield Binding(key, action.name, action.text, show=False, priority=key in action.always)
+
+
+def find_key_elsewhere(key: str) -> str:
+    """What a key does in other panes, as a sentence; empty where no action has it."""
+    found = [f"{PLACES[action.where].lower()}: {action.text}" for action in ACTIONS if key in action.keys]
+    return f"{_name_key(key)} works elsewhere: {'; '.join(found)}" if found else ""

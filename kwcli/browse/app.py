@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.containers import Container
+from textual.events import Key
+from textual.filter import LineFilter
 from textual.geometry import Size
 from textual.screen import Screen
-from textual.widget import Widget
 
-from decoders.wire.format_and_escape_text import escape_text, format_rfc3339
-from kwcli.browse.actions import ACTIONS, Place, bindings_of, key_names
+from decoders.wire.format_and_escape_text import escape_text
+from kwcli.browse.actions import Place, bindings_of, find_key_elsewhere
 from kwcli.browse.call_line import make_call_line
 from kwcli.browse.choose_export import PacketCut, Selection, choose_export
 from kwcli.browse.cut_packets import cut_packets
+from kwcli.browse.error_steps import ErrorSteps
+from kwcli.browse.line_filters import AsciiFilter, ColorlessFilter
 from kwcli.browse.message_fields import find_about
-from kwcli.browse.panes.bars import KeyBar, StatusBar, TitleBar, format_bar
+from kwcli.browse.named_actions import list_commands
+from kwcli.browse.panes.bars import KeyBar, StatusBar, TitleBar
 from kwcli.browse.panes.bytes_pane import BytesPane
-from kwcli.browse.panes.filter_bar import FilterBar, describe_filter_error
+from kwcli.browse.panes.filter_bar import Ask, FilterBar, describe_filter_error
 from kwcli.browse.panes.findings_pane import FindingsPane
 from kwcli.browse.panes.ladder_pane import LadderPane
 from kwcli.browse.panes.line_pane import LinePane
@@ -33,7 +36,8 @@ from kwcli.browse.panes.list_pane import ListPane
 from kwcli.browse.panes.message_pane import MessagePane
 from kwcli.browse.panes.top_pane import TopPane
 from kwcli.browse.quick_filters import LADDERS, QUICK_FILTERS, join_with_filter
-from kwcli.browse.row_filter import FoundRows, ListFilter
+from kwcli.browse.row_filter import ORDERED_BY, ORDERS, ListFilter, decodes_values
+from kwcli.browse.spooling.learned_schemas import SchemasLearned, learn_schemas
 from kwcli.browse.spooling.questions import (
     CausesFound,
     CountTop,
@@ -41,22 +45,24 @@ from kwcli.browse.spooling.questions import (
     FindCauses,
     FindRows,
     Forget,
-    RowsExported,
     RowsFound,
+    RowsSorted,
     TopCounted,
 )
-from kwcli.browse.spooling.read_into_spool import CaptureFaults, ReaderReport, ReadingEnded, ReadProgress
-from kwcli.browse.spooling.spool import NewBlock, SpooledRows
-from kwcli.filter_options import WENT_WRONG
-from kwcli.output.short_texts import LOCAL, count_of, find_zone
+from kwcli.browse.spooling.read_into_spool import ReadingEnded
+from kwcli.browse.spooling.spool import SpooledRows
+from kwcli.browse.status_text import Reading, describe_rows
+from kwcli.browse.take_messages import Changed, take_message
+from kwcli.browse.work_and_source import Source, Work
+from kwcli.output.read_row_cells import make_row_columns
+from kwcli.output.short_texts import LOCAL, find_zone
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
-    from kwcli.capture_options import CaptureOptions
     from kwcli.output.output_settings import Settings
     from kwcli.run_environment import Environment
 
-__all__ = ["BrowseApp", "Source", "Work"]
+__all__ = ["BrowseApp"]
 
 # So often (s) messages of the other processes are looked for, and so many of them are taken before keys are.
 _EVERY_S: Final = 0.05
@@ -65,29 +71,11 @@ _AT_ONCE: Final = 200
 _PAUSE_S: Final = 0.2
 # From this width on, bytes stand beside the tree.
 _BESIDE: Final = 110
+_NOTHING_OF_THE_KIND: Final = "this row has nothing of the kind"
 
 
-class Work(Protocol):
-    """The other processes, as the screen knows them."""
-
-    def collect_messages(self, most: int) -> list[Any]:
-        """Up to so many messages that have come."""
-
-    def send_question(self, question: Any) -> None:
-        """Send a message to the searcher."""
-
-    def stop(self) -> None:
-        """End the other processes."""
-
-
-class Source:
-    """What is read: its name for people, its size in bytes where it has one, and the options that name it."""
-
-    def __init__(self, name: str, size: int | None, capture: CaptureOptions) -> None:
-        self.name = name
-        self.size = size
-        self.capture = capture
-        self.live = capture.is_live
+class _PaneScreen(Screen[None], inherit_bindings=False):
+    """The screen with the panes; its keys are those of the table alone, where textual's has Tab for any widget."""
 
 
 class BrowseApp(App[int]):
@@ -109,21 +97,30 @@ class BrowseApp(App[int]):
     """
 
     def __init__(
-        self, env: Environment, settings: Settings, rows: SpooledRows, work: Work, source: Source, filter_text: str = ""
+        self,
+        env: Environment,
+        settings: Settings,
+        rows: SpooledRows,
+        work: Work,
+        source: Source,
+        filter_text: str = "",
+        order: str = "",
     ) -> None:
+        self._line_filters: list[LineFilter] = [*([AsciiFilter()] if env.ascii else [])]
+        if not settings.color:
+            self._line_filters.append(ColorlessFilter())
         super().__init__(ansi_color=True)
         self.theme = "ansi-dark"
         self._env = env
         self._settings = settings
-        self._rows = rows
+        self.rows = rows
         self._work = work
         self._source = source
         self._numbers = iter(range(1, 1 << 62))
         self.row_filter = ListFilter(self._work.send_question, self._next_number)
-        self._first_filter = filter_text
-        self._errors: FoundRows | None = None
-        self._error_step = 0
-        self._taken = 0
+        self._first_filter, self._first_order = filter_text, order
+        self._error_steps = ErrorSteps(self._work.send_question, self._next_number)
+        self.taken = 0
         self._ended: ReadingEnded | None = None
         self.reports: list[str] = []
         self.faults: list[str] = []
@@ -138,7 +135,12 @@ class BrowseApp(App[int]):
         self.top_pane = TopPane(settings)
         self.view: LinePane = self.list_pane  # the pane at the top of the screen
         self._asked_causes = self._asked_top = 0  # the numbers of these questions
-        self.filter_bar = FilterBar(self._complete_filter)
+        self._takers: dict[Ask, Callable[[str], None]] = {
+            "file": self._export_to,
+            "zone": self._choose_zone,
+            "columns": self._choose_columns,
+        }
+        self.filter_bar = FilterBar(self._complete)
         self.status_bar = StatusBar()
         self.about_bar = StatusBar()
         self.key_bar = KeyBar()
@@ -152,6 +154,14 @@ class BrowseApp(App[int]):
         return next(self._numbers)
 
     # -- parts ---------------------------------------------------------------------------------------------------------
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What is done to all lines: ASCII, no colours, where that is asked for."""
+        return [*super().get_line_filters(), *self._line_filters]
+
+    def get_default_screen(self) -> Screen[Any]:
+        """The screen with the panes."""
+        return _PaneScreen(id="_default")
 
     def compose(self) -> ComposeResult:
         """The parts of the screen, from above."""
@@ -177,6 +187,8 @@ class BrowseApp(App[int]):
                 loop.add_signal_handler(number, partial(self.exit, int(Exit.INTERRUPTED)))
         self.list_pane.follows = self._source.live
         self.list_pane.focus()
+        if self._first_order:
+            self.row_filter.ask_again(self._first_order)
         if self._first_filter:
             self.row_filter.keep_text(self._first_filter)
             self.filter_bar.remember(self._first_filter)
@@ -186,33 +198,7 @@ class BrowseApp(App[int]):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:  # noqa: ARG002  # textual's signature
         """The actions, for the command palette."""
-        for action in ACTIONS:
-            yield SystemCommand(
-                action.text,
-                f"{' '.join(key_names(action))} · {action.name}",
-                partial(self.run_named_action, action.name, action.where),
-            )
-
-    async def run_named_action(self, name: str, where: Place) -> None:
-        """Run an action of the table, on the pane that has it."""
-        pane = self._pane_of(where)
-        if pane is not None and pane is not self:
-            assert isinstance(pane, Widget)
-            pane.focus()
-        await self.run_action(name, pane or self)
-
-    def _pane_of(self, where: Place) -> Any:
-        panes: dict[Place, Any] = {
-            "everywhere": self,
-            "list": self.list_pane,
-            "message": self.message_pane,
-            "bytes": self.bytes_pane,
-            "ladder": self.ladder_pane,
-            "findings": self.findings_pane,
-            "top": self.top_pane,
-            "lines": self.focused if isinstance(self.focused, LinePane) else self.list_pane,
-        }
-        return panes.get(where)
+        return list_commands(self)
 
     def _handle_exception(self, error: Exception) -> None:
         """Give up the screen at a defect; the program says what it was, as at any defect."""
@@ -227,43 +213,22 @@ class BrowseApp(App[int]):
 
     def take_messages(self) -> None:
         """Take what has come, and draw what changes by it."""
-        new_rows, new_found = False, False
-        for message in self._work.collect_messages(_AT_ONCE):
-            if isinstance(message, NewBlock):
-                self._rows.add_block(message)
-                new_rows = True
-            elif isinstance(message, RowsFound):
-                new_found |= self._take_found(message)
-            elif isinstance(message, CausesFound):
-                self.findings_pane.show_findings(message)
-                self.query_one(TitleBar).refresh()
-            elif isinstance(message, TopCounted) and message.number == self._asked_top:
-                self.top_pane.take_counts(message)
-            elif isinstance(message, RowsExported):
-                said = message.problem or count_of(message.rows, "row")
-                self.show_notice(f"{message.path}: {said}")
-            elif isinstance(message, ReadProgress):
-                self._taken = message.taken
-            elif isinstance(message, ReaderReport):
-                self.reports.append(message.text)
-                if message.text.startswith("kw: "):
-                    self.notice = message.text.removeprefix("kw: ")
-            elif isinstance(message, CaptureFaults):
-                self.faults = message.sentences
-            elif isinstance(message, ReadingEnded):
-                self._end_reading(message)
-        if new_found:
+        changed = {take_message(self, message) for message in self._work.collect_messages(_AT_ONCE)}
+        if Changed.SCHEMAS in changed:
+            self._decode_values_again()
+        if Changed.FOUND in changed:
             self._show_found()
-        elif new_rows and self.row_filter.shown is None:
+        elif Changed.ROWS in changed and self.row_filter.shown is None:
             self.list_pane.take_new_rows()
             if not self.message_pane.message.fields and self.is_message_shown:
                 self._show_message()
         self.show_status()
 
-    def _end_reading(self, ended: ReadingEnded) -> None:
+    def end_reading(self, ended: ReadingEnded) -> None:
+        """Note that all is read; where nothing could be, there is no screen."""
         self._ended = ended
-        self._taken = self._source.size or self._taken
-        if ended.code and not self._rows.end and not self._source.live:
+        self.taken = self._source.size or self.taken
+        if ended.code and not self.rows.end and not self._source.live:
             self.exit(ended.code)
 
     @property
@@ -271,48 +236,59 @@ class BrowseApp(App[int]):
         """The lines of the reader that say what is wrong with the inputs."""
         return [line for line in self.reports if line.startswith("kw: ")]
 
-    def _take_found(self, part: RowsFound) -> bool:
-        if self._errors is not None and part.number == self._errors.number:
-            self._errors.add_part(part)
+    def take_found(self, part: RowsFound | RowsSorted) -> Changed:
+        """Take a part of an answer that has rows."""
+        if isinstance(part, RowsFound) and self._error_steps.take_part(part):
             self._go_to_error()
-            return False
-        if part.number == self.ladder_pane.question:
+            return Changed.NOTHING
+        if isinstance(part, RowsFound) and part.number == self.ladder_pane.question:
             self.ladder_pane.take_part(part)
-            return False
-        return self.row_filter.take_part(part, self._rows.end)
+            return Changed.NOTHING
+        return Changed.FOUND if self.row_filter.take_part(part, self.rows.end) else Changed.NOTHING
+
+    def take_counts(self, counted: TopCounted) -> None:
+        """Show counts, where they are those asked for last."""
+        if counted.number == self._asked_top:
+            self.top_pane.take_counts(counted)
+
+    def take_findings(self, found: CausesFound) -> None:
+        """Show findings."""
+        self.findings_pane.show_findings(found)
+        self.query_one(TitleBar).refresh()
+
+    def take_schemas(self, learned: SchemasLearned) -> None:
+        """Keep schemas for the values of messages and columns."""
+        learn_schemas(learned, self._settings)
 
     def _show_found(self) -> None:
         found = self.row_filter.shown
         numbers = None if found is None else found.rows
         if numbers is not self.list_pane.numbers:
-            self.list_pane.show_numbers(numbers)
+            self.list_pane.show_numbers(numbers, is_sorted=found is not None and bool(found.order))
             self._show_message()
         else:
             self.list_pane.take_new_rows()
 
     def show_status(self) -> None:
         """Draw the line that says what is shown, and how far the reading is."""
-        pane = self.list_pane
-        parts = [self._source.name, count_of(self._rows.end, "row")]
-        found = self.row_filter.shown
-        if found is not None:
-            parts.append(f"{count_of(len(found.rows), 'match')}: {found.text}")
-        if self.notice:
-            parts.insert(0, self.notice)
-        right = f"{pane.cursor + 1:,} of {pane.count_lines():,}" if pane.count_lines() else "no rows"
-        row = pane.row
-        if row is not None:
-            day = find_zone(self._settings.zone).format_exact_time(format_rfc3339(row.time_ns))
-            right = f"{day[:10]} {right}"
-        if self._ended is None and self._source.size:
-            right = f"{format_bar(self._taken, self._source.size)}  {right}"
-        elif self._ended is None:
-            right = f"live{' ▼' if pane.follows else ''}  {right}"
-        elif self._ended.full:
-            parts.insert(0, "the spool is full: narrow by --since, --port, or give more by --spool")
-        elif found is not None and found.until < self._rows.end:
-            right = f"searched {format_bar(found.until, self._rows.end)}  {right}"
-        self.status_bar.show(" · ".join(map(escape_text, parts)), right)
+        reading = Reading(self._source, self.taken, self._ended)
+        left, right = describe_rows(reading, self.rows, self.list_pane, self.row_filter.shown, self._settings.zone)
+        self.status_bar.show(f"{escape_text(self.notice)} · {left}" if self.notice else left, right)
+
+    def on_key(self, event: Key) -> None:
+        """Forget the notice of the key before; where the key means nothing here, say where it does."""
+        self.notice = ""
+        if event.key not in self.screen.active_bindings:
+            self.notice = find_key_elsewhere(event.key)
+        self.show_status()
+
+    def on_click(self) -> None:
+        """Forget the notice."""
+        self.show_notice("")
+
+    def on_line_pane_notice_wanted(self, event: LinePane.NoticeWanted) -> None:
+        """Show what a pane has to say."""
+        self.show_notice(event.notice)
 
     def show_notice(self, notice: str) -> None:
         """Show a sentence until the next key."""
@@ -344,7 +320,6 @@ class BrowseApp(App[int]):
 
     def on_line_pane_cursor_moved(self, event: LinePane.CursorMoved) -> None:
         """Show what belongs to the line at the cursor."""
-        self.notice = ""
         if event.pane is self.list_pane:
             self._show_message()
         elif event.pane is self.message_pane:
@@ -361,7 +336,10 @@ class BrowseApp(App[int]):
 
     def on_message_pane_other_row_wanted(self, event: MessagePane.OtherRowWanted) -> None:
         """Show the message of another row."""
-        self.list_pane.move_to(self.list_pane.cursor + event.step)
+        if 0 <= self.list_pane.cursor + event.step < self.list_pane.count_lines():
+            self.list_pane.move_to(self.list_pane.cursor + event.step)
+        else:
+            self.show_notice("this is the last row" if event.step > 0 else "this is the first row")
 
     def on_message_pane_bytes_toggled(self) -> None:
         """Show or hide the bytes."""
@@ -401,7 +379,7 @@ class BrowseApp(App[int]):
 
     # -- views ---------------------------------------------------------------------------------------------------------
 
-    def _show_view(self, pane: LinePane) -> None:
+    def show_view(self, pane: LinePane) -> None:
         """Show a pane at the top of the screen, in place of the one that is there."""
         if pane is not self.list_pane and self.is_message_shown:
             self._hide_message()
@@ -418,7 +396,7 @@ class BrowseApp(App[int]):
         if not (line < self.list_pane.count_lines() and self.list_pane.number_at(line) == number):
             self.filter_by("")
             line = self.list_pane.find_line_of(number)
-        self._show_view(self.list_pane)
+        self.show_view(self.list_pane)
         self.list_pane.move_to(line)
         self.on_list_pane_message_wanted()
 
@@ -427,14 +405,14 @@ class BrowseApp(App[int]):
         row = self.list_pane.row
         text = LADDERS[event.name](row) if row is not None and row.kind == "exchange" else ""
         if not text:
-            self.show_notice("this row has nothing of the kind")
+            self.show_notice(_NOTHING_OF_THE_KIND if row is not None else "there is no row")
             return
         if self.ladder_pane.question:
             self._work.send_question(Forget(self.ladder_pane.question))
         number = self._next_number()
         self.ladder_pane.begin_ladder(number, text, self.list_pane.number_at(self.list_pane.cursor))
         self._work.send_question(FindRows(number, text, times=True))
-        self._show_view(self.ladder_pane)
+        self.show_view(self.ladder_pane)
 
     def on_ladder_pane_row_wanted(self, event: LadderPane.RowWanted) -> None:
         """Show the message of an arrow."""
@@ -452,7 +430,7 @@ class BrowseApp(App[int]):
         if not text:
             self.show_notice(otherwise)
             return
-        self._show_view(self.list_pane)
+        self.show_view(self.list_pane)
         self.filter_by(text)
 
     def on_top_pane_dimension_wanted(self) -> None:
@@ -468,11 +446,16 @@ class BrowseApp(App[int]):
         self._work.send_question(CountTop(self._asked_top, self.top_pane.by, window=self._source.live))
 
     def action_show_list(self) -> None:
-        self._show_view(self.list_pane)
+        self._show_again(self.list_pane)
+
+    def _show_again(self, pane: LinePane) -> None:
+        if pane.has_focus:
+            self.show_notice("this is what is shown")
+        self.show_view(pane)
 
     def action_show_ladder(self) -> None:
         if self.ladder_pane.question:
-            self._show_view(self.ladder_pane)
+            self._show_again(self.ladder_pane)
         else:
             self.on_list_pane_ladder_wanted(ListPane.LadderWanted("connection_ladder"))
 
@@ -480,47 +463,33 @@ class BrowseApp(App[int]):
         if not self._asked_causes:
             self._asked_causes = self._next_number()
             self._work.send_question(FindCauses(self._asked_causes))
-        self._show_view(self.findings_pane)
+        self._show_again(self.findings_pane)
 
     def action_show_top(self) -> None:
         if not self._asked_top:
             self._count_top()
-        self._show_view(self.top_pane)
-
-    # -- errors --------------------------------------------------------------------------------------------------------
+        self._show_again(self.top_pane)
 
     def on_list_pane_error_wanted(self, event: ListPane.ErrorWanted) -> None:
         """Go to the next row with an error, as soon as it is found."""
-        self._error_step = event.step
-        if self._errors is None:
-            self._errors = FoundRows(self._next_number(), WENT_WRONG)
-            self._work.send_question(FindRows(self._errors.number, WENT_WRONG))
+        self._error_steps.begin_step(event.step)
         self._go_to_error()
 
     def _go_to_error(self) -> None:
-        found, pane, step = self._errors, self.list_pane, self._error_step
-        if found is None or not step or not pane.count_lines():
-            return
-        here = pane.number_at(pane.cursor)
-        at = bisect_right(found.rows, here) if step > 0 else bisect_left(found.rows, here) - 1
-        while 0 <= at < len(found.rows):
-            line = pane.find_line_of(found.rows[at])
-            if line < pane.count_lines() and pane.number_at(line) == found.rows[at]:
-                self._error_step = 0
-                pane.move_to(line)
-                return
-            at += step
-        if found.until >= self._rows.end or step < 0:
-            self._error_step = 0
-            self.show_notice("no further error" if step > 0 else "no earlier error")
+        if notice := self._error_steps.go_on(self.list_pane, self.rows.end):
+            self.show_notice(notice)
 
     # -- the filter ----------------------------------------------------------------------------------------------------
 
-    def _complete_filter(self, text: str) -> Iterator[tuple[str, str]]:
+    def _complete(self, ask: Ask, text: str) -> Iterator[tuple[str, str]]:
         from kwcli.completion.completion_candidates import KINDS, Typed
 
-        typed = Typed(text, (), lambda what: sorted(self._rows.names_of(what)))
-        yield from ((whole, meaning) for whole, meaning in KINDS["filter"](typed) if whole.isprintable())
+        typed = Typed(text, (), lambda what: sorted(self.rows.names_of(what)))
+        yield from (
+            (whole, meaning)
+            for whole, meaning in KINDS["columns" if ask == "columns" else "filter"](typed)
+            if whole.isprintable() and (ask == "filter" or whole.startswith(text))
+        )
 
     def on_filter_bar_text_typed(self, event: FilterBar.TextTyped) -> None:
         """Try the filter once the typing pauses."""
@@ -548,13 +517,10 @@ class BrowseApp(App[int]):
             else:
                 self.row_filter.keep_text(event.text)
             self._show_found()
-            self._show_view(self.list_pane)
-        elif event.text is not None and event.ask in ("file", "zone"):
+            self.show_view(self.list_pane)
+        elif event.text is not None and event.ask in self._takers:
             self.view.focus()
-            if event.ask == "file":
-                self._export_to(event.text)
-            else:
-                self._choose_zone(event.text)
+            self._takers[event.ask](event.text)
         elif event.ask == "search":
             self.message_pane.focus()
             if event.text is not None and not self.message_pane.search(event.text) and event.text:
@@ -568,16 +534,51 @@ class BrowseApp(App[int]):
         self.filter_bar.remember(text)
         self.row_filter.keep_text(text)
         self._show_found()
-        self._show_view(self.list_pane)
+        self.show_view(self.list_pane)
 
     def on_list_pane_quick_filter_wanted(self, event: ListPane.QuickFilterWanted) -> None:
         """Narrow the filter by what the row at the cursor is about."""
         row = self.list_pane.row
         more = QUICK_FILTERS[event.name](row) if row is not None and row.kind == "exchange" else ""
-        if more:
-            self.filter_by(join_with_filter(self.row_filter.text, more))
+        text = join_with_filter(self.row_filter.text, more)
+        if not more:
+            self.show_notice(_NOTHING_OF_THE_KIND if row is not None else "there is no row")
+        elif text == self.row_filter.text:
+            self.show_notice("the filter says so already")
         else:
-            self.show_notice("this row has nothing of the kind")
+            self.filter_by(text)
+
+    def _decode_values_again(self) -> None:
+        """Show values by the schemas that are known now; ask the filter again where it looks into values."""
+        self._show_message()
+        if self._settings.columns:
+            self.list_pane.forget_lines()
+        filter_now = self.row_filter.in_force
+        if filter_now is not None and filter_now.text and decodes_values(filter_now.text):
+            self.row_filter.ask_again(self.row_filter.order)
+
+    def on_list_pane_order_wanted(self) -> None:
+        """Sort the list by the next of ORDERS."""
+        order = ORDERS[(ORDERS.index(self.row_filter.order) + 1) % len(ORDERS)]
+        self.list_pane.move_to(0)
+        self.row_filter.ask_again(order)
+        self._show_found()
+        self.show_notice(f"sorted by {ORDERED_BY[order]}" if order else "in the order of the capture")
+
+    def on_list_pane_columns_wanted(self) -> None:
+        """Ask for columns."""
+        self.filter_bar.open("columns", ",".join(self._settings.columns))
+
+    def _choose_columns(self, text: str) -> None:
+        words = tuple(filter(None, map(str.strip, text.split(","))))
+        try:
+            make_row_columns(words)
+        except Failure as failure:
+            self.show_notice(failure.text.removeprefix("--columns: "))
+            return
+        self._settings = self._settings._replace(columns=words)
+        self.list_pane.settings = self._settings
+        self._redraw_list()
 
     # -- actions -------------------------------------------------------------------------------------------------------
 
@@ -588,10 +589,12 @@ class BrowseApp(App[int]):
 
     def action_edit_filter(self) -> None:
         if self.view is not self.list_pane:
-            self._show_view(self.list_pane)
+            self.show_view(self.list_pane)
         self.filter_bar.open("filter", self.row_filter.text)
 
     def action_clear_filter(self) -> None:
+        if not self.row_filter.text:
+            self.show_notice("there is no filter")
         self.filter_by("")
 
     def action_go_back(self) -> None:
@@ -601,7 +604,7 @@ class BrowseApp(App[int]):
             self._hide_message()
             self.list_pane.focus()
         elif self.view is not self.list_pane:
-            self._show_view(self.list_pane)
+            self.show_view(self.list_pane)
         else:
             self.exit(int(Exit.DONE))
 
@@ -618,6 +621,8 @@ class BrowseApp(App[int]):
 
     def _focus_pane(self, step: int) -> None:
         panes = self._panes_shown()
+        if len(panes) == 1:
+            self.show_notice("there is no other pane")
         at = panes.index(self.focused) if self.focused in panes else 0
         panes[(at + step) % len(panes)].focus()
 
@@ -630,6 +635,7 @@ class BrowseApp(App[int]):
     def action_change_times(self) -> None:
         self.list_pane.time_form = self.ladder_pane.time_form = self.list_pane.time_form.next_form()
         self._redraw_list()
+        self.show_notice(f"times: {self.list_pane.time_form.meaning}")
 
     def action_change_zone(self) -> None:
         self._set_zone("" if self._settings.zone else self._env.variables.get("TZ") or LOCAL)
@@ -653,7 +659,7 @@ class BrowseApp(App[int]):
     def _export_to(self, path: str) -> None:
         """Write the open message, else the rows of the list, to a file."""
         pane = self.list_pane
-        selection = Selection(self.row_filter.text, self._rows.end)
+        selection = Selection(self.row_filter.text, self.rows.end)
         if self.is_message_shown and pane.row is not None:
             selection = selection._replace(row=pane.row, row_number=pane.number_at(pane.cursor))
         chosen = choose_export(path, selection, self._source.capture, self._next_number())
@@ -667,7 +673,7 @@ class BrowseApp(App[int]):
             self.run_worker(self._cut_packets(chosen), exit_on_error=False)
 
     async def _cut_packets(self, chosen: PacketCut) -> None:
-        self.show_notice(await cut_packets(self._source.capture, *chosen))
+        self.show_notice(await cut_packets(self._source, *chosen))
 
     def action_copy_call(self) -> None:
         row = self.list_pane.row
@@ -683,6 +689,7 @@ class BrowseApp(App[int]):
         for pane in (self.list_pane, self.message_pane, self.ladder_pane, self.findings_pane, self.top_pane):
             pane.settings = self._settings
         self._redraw_list()
+        self.show_notice(f"times in {'UTC' if not zone else 'the zone of this machine' if zone == LOCAL else zone}")
 
     def _redraw_list(self) -> None:
         self.list_pane.forget_lines()

@@ -8,32 +8,47 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
-from kwcli.browse.spooling.questions import FindRows, Forget, RowsFound
+from decoders.filters import parse
+from kwcli.browse.spooling.questions import FindRows, Forget, RowsFound, RowsSorted, SortRows
 
-__all__ = ["FoundRows", "ListFilter"]
+__all__ = ["ORDERED_BY", "ORDERS", "FoundRows", "ListFilter", "decodes_values"]
 
 Ask = Callable[[Any], None]
+# The orders of the list, as a key goes through them: words of `--sort`, empty for that of the capture.
+ORDERED_BY: Final = {"time": "time", "latency": "latency, slowest first", "size": "size, largest first"}
+ORDERS: Final = ("", *ORDERED_BY)
+
+
+def decodes_values(text: str) -> bool:
+    """Whether a filter looks into decoded keys or values."""
+    return parse(text).decode_values_with(None) is not None
 
 
 class FoundRows:
-    """The answer to one question so far. `until`: the number of the first row that was not looked at."""
+    """The answer to one question so far. `until`: the number of the first row that was not looked at.
 
-    def __init__(self, number: int, text: str) -> None:
+    `order`: the word of `--sort` that the rows are sorted by; empty where they are in the order of their numbers.
+    """
+
+    def __init__(self, number: int, text: str, order: str = "") -> None:
         self.number = number
         self.text = text
+        self.order = order
         self.rows: array[int] = array("Q")
         self.until = 0
 
-    def add_part(self, part: RowsFound) -> None:
-        """Add a part of the answer."""
+    def add_part(self, part: RowsFound | RowsSorted) -> None:
+        """Add a part of the answer; rows that are sorted come all anew."""
+        if isinstance(part, RowsSorted):
+            self.rows = array("Q")
         self.rows.frombytes(part.rows)
         self.until = part.until
 
 
 class ListFilter:
-    """The filter of the list. An empty text is no filter: all rows are shown, without a question.
+    """The filter of the list, and its order. Without them all rows are shown, without a question.
 
     `shown`: the rows that are on the screen, None for all. They are those of the filter wanted as soon as it has found
     one, or has looked at all rows.
@@ -46,6 +61,7 @@ class ListFilter:
         self._tried: FoundRows | None = None
         self._is_trying = False
         self.shown: FoundRows | None = None
+        self.order = ""
 
     @property
     def text(self) -> str:
@@ -58,14 +74,25 @@ class ListFilter:
 
     def try_text(self, text: str) -> None:
         """Try a filter that is being typed."""
-        if self._is_trying and text == ("" if self._tried is None else self._tried.text):
+        if self._is_trying and self._tried is not None and text == self._tried.text:
             return
         self._forget(self._tried)
         self._is_trying = True
-        self._tried = None
-        if text:
-            self._tried = FoundRows(self._next_number(), text)
-            self._ask(FindRows(self._tried.number, text))
+        self._tried = self._ask_for(text)
+        self._show_wanted()
+
+    def _ask_for(self, text: str) -> FoundRows | None:
+        if not text and not self.order:
+            return None
+        found = FoundRows(self._next_number(), text, self.order)
+        self._ask(SortRows(found.number, text, self.order) if self.order else FindRows(found.number, text))
+        return found
+
+    def ask_again(self, order: str) -> None:
+        """Ask for the rows of the filter in force anew, in an order; the ones shown stay until others are found."""
+        self.order = order
+        self._forget(self.in_force)
+        self.in_force = self._ask_for(self.text)
         self._show_wanted()
 
     def keep_text(self, text: str) -> None:
@@ -90,7 +117,7 @@ class ListFilter:
         if wanted is None or wanted.rows or wanted.until >= end:
             self.shown = wanted
 
-    def take_part(self, part: RowsFound, end: int) -> bool:
+    def take_part(self, part: RowsFound | RowsSorted, end: int) -> bool:
         """Take a part of an answer, of `end` rows in all; returns whether other rows are to be shown now."""
         before = self.shown
         for found in (self.in_force, self._tried):

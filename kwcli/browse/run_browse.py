@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kwcli.browse.spooling.processes import Processes
 from kwcli.browse.spooling.read_into_spool import ReaderReport, ReadingEnded, SpoolingRun
 from kwcli.browse.spooling.spool import NewBlock, Spool, SpooledRows
+from kwcli.browse.work_and_source import BrowseOptions, Source
 from kwcli.capture_options import CaptureOptions
 from kwcli.output.facts.line_fact_functions import facts_paths
 from kwcli.output.renderers import WantedPaths
@@ -27,15 +29,17 @@ __all__ = ["browse"]
 _FIRST_S: Final = 0.4
 
 
-def browse(env: Environment, settings: Settings, capture: CaptureOptions, filters: FilterOptions, capacity: int) -> int:
+def browse(
+    env: Environment, settings: Settings, capture: CaptureOptions, filters: FilterOptions, asked: BrowseOptions
+) -> int:
     """Show the screen until the user leaves it. Raises Failure."""
     text = filters.filter_text()
-    spool = Spool(capacity)
+    spool = Spool(asked.spool)
     run = SpoolingRun(env, settings, capture, type(filters)(), spool)
     run.open_files()
     work = _ProcessWork(Processes(run, spool, settings))
     try:
-        from kwcli.browse.app import BrowseApp, Source  # takes longer than the first rows: they are read meanwhile
+        from kwcli.browse.app import BrowseApp  # takes longer than the first rows: they are read meanwhile
 
         work.wait_for_first_message(_FIRST_S)
         if (ended := work.find_early_end()) is not None:
@@ -44,9 +48,10 @@ def browse(env: Environment, settings: Settings, capture: CaptureOptions, filter
             return ended
         if "-" in capture.files:
             _give_stdin_to_screen()
-        source = Source(_name_source(capture), run.size, capture)
+        time_text = partial(capture.time_filter_text, env, settings.zone)
+        source = Source(_name_source(capture), run.size, capture, time_text, asked.schemas)
         rows = SpooledRows(spool, WantedPaths(facts_paths))
-        app = BrowseApp(env, settings, rows, work, source, text)
+        app = BrowseApp(env, settings, rows, work, source, text, asked.sort or "")
         code = app.run()
         if app.defect is not None:
             raise app.defect

@@ -19,6 +19,7 @@ from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
+    from decoders.exchanges.topic_and_node_names import NodeIds
     from decoders.schema.api_declaration import Side
     from kwcli.output.output_settings import Settings
 
@@ -133,6 +134,11 @@ class RowReader:
         if name == "node":
             return lambda row, _record: [self._nodes[row.broker]] if row.broker in self._nodes else []
         return lambda row, _record: [format_line_facts(row)] if row.kind == "exchange" else []
+
+    def know_nodes(self, nodes: NodeIds) -> None:
+        """Take the addresses of nodes from what others learn."""
+        self._nodes = nodes
+        self._learns = False
 
     def learn_node_addresses(self, rows: Iterable[Settled]) -> None:
         """Take the addresses of nodes from the answers that list them."""

@@ -94,6 +94,8 @@ _COMMENT, _PART, _ACK_AT, _ROW = range(4)
 _PART_SAYS: Final = Struct(">QIIQ")  # number of the connection and side, sequence number, size, place; then the broker
 _ACK_AT_SAYS: Final = Struct(">Q")
 _ROW_SAYS: Final = Struct(">Q")  # where its request begins, as the pairing counts
+# Fields that rows have only once they are numbered within their files.
+_NUMBERED: Final = frozenset({"file", "point", "packet"})
 # Skipped runs that are whole connections.
 _CONNECTIONS: Final = frozenset({"one_direction", "not_kafka", "tls", "copy"})
 
@@ -141,6 +143,7 @@ class MatchingPacketsWriter:
     segments: SegmentLog
     _keys: KeyLog
     _selection: Filter | None
+    _asks_for_files: bool
 
     def __init__(self, name: str, env: Environment, *, whole: bool, limited: bool, with_keys: bool) -> None:
         self.name = name
@@ -174,6 +177,8 @@ class MatchingPacketsWriter:
     ) -> LoggedEngine:
         """The engine of the run, which logs where its bytes come from."""
         self._keys, self._selection = keys, selection
+        atoms = [] if selection is None else selection.node.list_atoms()
+        self._asks_for_files = any(atom.name in _NUMBERED for atom in atoms)
         self._whole = self._whole or (selection is None and not self._limited)
         self.segments = SegmentLog(self._end_earlier_connection, places=not self._whole)
         return LoggedEngine(self.segments, ports=ports, needs=wanted, keys=keys)
@@ -181,7 +186,10 @@ class MatchingPacketsWriter:
     def note_rows(self, rows: list[Settled], *, numbered: bool) -> None:
         """Find the packets of rows, before these are numbered within their files; the others are numbered here."""
         for row in rows:
-            if self._selection is None or (row.kind == "exchange" and self._selection.matches(row)):
+            wanted = self._selection is None or (
+                row.kind == "exchange" and (self._asks_for_files or self._selection.matches(row))
+            )
+            if wanted:
                 self._pieces[id(row)] = self.find_packets_of_row(row)
             if row.kind == "exchange" and not numbered:
                 renumber_packets_in_file(row)

@@ -6,10 +6,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kwcli.browse.app import BrowseApp, Source
+from kwcli.browse.app import BrowseApp
 from kwcli.browse.spooling.read_into_spool import SpoolingRun
 from kwcli.browse.spooling.search_spool import Searcher
 from kwcli.browse.spooling.spool import Spool, SpooledRows
+from kwcli.browse.work_and_source import Source
 from kwcli.capture_options import CaptureOptions
 from kwcli.options import ContentOptions, FilterOptions
 from kwcli.output.facts.line_fact_functions import facts_paths
@@ -70,19 +71,24 @@ class Browsing:
         env: Environment | None = None,
         capacity: int = 1 << 30,
         ports: tuple[int, ...] = (),
+        columns: tuple[str, ...] = (),
+        order: str = "",
     ) -> None:
         self.env = env or world()
         content = ContentOptions(records=True, reveal_secrets=reveal)
-        self.settings = content.add_to_settings(Settings(color=color), self.env)
+        # The reader, the searcher and the screen each have a reader of values of their own, as processes have.
+        its, searching, self.settings = (
+            content.add_to_settings(Settings(color=color, columns=columns), self.env) for _ in range(3)
+        )
         self.spool = Spool(capacity)
         capture = CaptureOptions(files or (TOUR,), ports=ports)
-        run = SpoolingRun(self.env, self.settings, capture, FilterOptions(), self.spool)
+        run = SpoolingRun(self.env, its, capture, FilterOptions(), self.spool)
         run.open_files()
-        self.work = LocalWork(run, self.spool, self.settings)
+        self.work = LocalWork(run, self.spool, searching)
         self.rows = SpooledRows(self.spool, WantedPaths(facts_paths))
         source = Source("tour.pcapng", None if live else run.size, capture)
         source.live = live
-        self.app = BrowseApp(self.env, self.settings, self.rows, self.work, source, text)
+        self.app = BrowseApp(self.env, self.settings, self.rows, self.work, source, text, order)
 
     def screen_lines(self) -> list[str]:
         """The text on the screen."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 from typing import Final
+from unittest.mock import patch
 
+import kwcli.browse.app as app_module
 from tests.browse.browsing import Browsing
 
 FOLDER: Final = Path(__file__).parent / "screens"
@@ -27,13 +29,13 @@ def draw(name: str, size: tuple[int, int]) -> str:
     browsing = Browsing()
     row, keys = SCREENS[name]
 
+    @patch.object(app_module, "_PAUSE_S", 3600.0)  # nothing is tried while keys are typed, however slow that is
     async def run() -> str:
         async with browsing.app.run_test(size=size) as pilot:
             await browsing.settle(pilot)
             browsing.app.list_pane.move_to(row)
             for key in keys:
                 await pilot.press(key)
-            await browsing.wait_for_pause(pilot)
             await browsing.settle(pilot)
             return browsing.screen_text + "\n"
 

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("textual", reason="kw browse needs textual")
 
 import kwcli.browse.spooling.spool as spool_module
-from kwcli.browse.spooling.spool import NewBlock
+from kwcli.browse.spooling.spool import NewBlock, SpoolWriter
 from tests.browse.browsing import Browsing, run_steps
 
 
@@ -107,4 +107,50 @@ def test_rows_that_the_spool_has_given_up_leave_the_list(monkeypatch: pytest.Mon
 
     browsing = Browsing(live=True)
     browsing.work.waits = True
+    run_steps(browsing, steps)
+
+
+def test_ten_thousand_rows_a_second_leave_the_list_and_the_memory_as_they_are() -> None:
+    """Two seconds of such traffic, in steps of those 50 ms after which the screen looks for messages."""
+    browsing = Browsing(live=True)
+    browsing.work.waits = True
+    lent = Browsing()
+    for message in lent.work.held:
+        if isinstance(message, NewBlock):
+            lent.rows.add_block(message)
+    rows = [lent.rows.find_row(number) for number in range(lent.rows.end)]
+    browsing.work.held.clear()
+    writer = SpoolWriter(browsing.spool, lent.rows.topics, wraps=True)
+    browsing.spool.capacity = 400_000  # so that the oldest rows give way
+
+    def write_rows(count: int) -> None:
+        for at in range(count):
+            writer.add_row(rows[at % len(rows)])
+            if writer.is_block_whole:
+                browsing.work.held.append(writer.write_block())
+        browsing.work.held.append(writer.write_block())
+
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        pane = browsing.app.list_pane
+        for step in range(40):
+            write_rows(500)
+            released = [*browsing.work.held]
+            browsing.work.held.clear()
+            browsing.work.answers.extend(released)
+            browsing.app.take_messages()
+            if step < 36:
+                await pilot.press("j" if step % 2 else "k")
+                number, top = pane.number_at(pane.cursor), pane.number_at(pane.scroll_offset.y)
+            elif step == 36:
+                await pilot.press("G", "k", "k", "k")
+                number, top = pane.number_at(pane.cursor), pane.number_at(pane.scroll_offset.y)
+            else:  # the rows that somebody looks at are still there, and stay where they are
+                await pilot.pause()
+                assert (pane.number_at(pane.cursor), pane.number_at(pane.scroll_offset.y)) == (number, top)
+        assert browsing.rows.end == 20_000
+        assert 0 < browsing.rows.first < number
+        assert len(browsing.rows._kept) <= 8
+        assert len(pane._strips) <= 2000
+        assert len(browsing.rows._places) <= 200
+
     run_steps(browsing, steps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,21 @@ import pytest
 
 pytest.importorskip("textual", reason="kw browse needs textual")
 
+import kwcli.browse.spooling.spool as spool_module
 from decoders.analysis.statistics import Statistics
+from decoders.wire.parse_units import parse_moment
 from kwcli.browse.call_line import make_call_line
+from kwcli.browse.cut_packets import find_reason_against_cutting, make_cutting_words
 from kwcli.browse.panes.findings_pane import make_evidence_filter
 from kwcli.browse.spooling.count_top import TopCounter
+from kwcli.browse.spooling.learned_schemas import SchemasLearned
 from kwcli.browse.spooling.questions import CountTop
 from kwcli.browse.spooling.search_spool import Searcher
+from kwcli.browse.work_and_source import Source
+from kwcli.capture_options import CaptureOptions
 from tests.browse.browsing import TOUR, Browsing, run_steps
-from tests.cli.worlds import kw
+from tests.browse.test_live import release_blocks
+from tests.cli.worlds import kw, world
 
 
 async def press(browsing: Browsing, pilot: Any, *keys: str) -> str:
@@ -293,3 +301,67 @@ def test_another_zone_is_chosen_by_its_name() -> None:
         assert "is no time zone" in await press(browsing, pilot, "enter")
 
     run_steps(Browsing(), steps)
+
+
+def test_packets_are_cut_by_all_that_chose_the_rows(tmp_path: Path) -> None:
+    hosts = tmp_path / "hosts"
+    hosts.write_text("127.0.0.1 broker-one\n")
+    capture = CaptureOptions((TOUR,), since=parse_moment("17:34:50"), hosts=str(hosts), names_from=TOUR)
+    source = Source("tour", None, capture, partial(capture.time_filter_text, world(), ""), ("captures/values",))
+    path = tmp_path / "cut.pcapng"
+    words = make_cutting_words(source, 'broker_name == "broker-one" and client_id == billing-1', str(path))
+    assert words[words.index("--schemas") + 1] == "captures/values"
+    del words[words.index("--schemas") : words.index("--schemas") + 2]
+    assert kw(*words).code == 0
+    expected = kw("sniff", TOUR, "--since", "17:34:50", "-f", "client_id == billing-1", "-o", "ndjson").out
+    found = kw("sniff", str(path), "-o", "ndjson").out
+    assert 0 < found.count("\n") == expected.count("\n")
+    aligned = capture._replace(files=(TOUR, TOUR), align_clocks=True)
+    assert "--align-clocks" in find_reason_against_cutting(aligned)
+
+
+# Schemas that come after the values in the traffic
+
+LATER = "captures/values/schemas-topic-later.pcapng.zst"
+
+
+def test_values_are_decoded_once_their_schemas_have_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spool_module, "BLOCK_ROWS", 6)
+
+    expected = kw("sniff", LATER, "-f", 'value.customer ~ "Ann"', "-o", "ndjson").out.count("\n")
+
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        app = browsing.app
+        release_blocks(browsing, 1)
+        await browsing.settle(pilot)
+        app.filter_by('value.customer ~ "Ann"')
+        await browsing.settle(pilot)
+        assert app.list_pane.count_lines() == 0
+        app.filter_by("")
+        app.list_pane.move_to(3)
+        await pilot.press("enter")
+        await browsing.settle(pilot)
+        values = [field.text for field in app.message_pane.message.fields if "record" in field.path]
+        assert any("schema" in text or "#2" in text for text in values)
+        assert not any("shop.Order" in text for text in values)
+        app.filter_by('value.customer ~ "Ann"')
+        await browsing.settle(pilot)
+        release_blocks(browsing, 1000)
+        await browsing.settle(pilot)
+        assert app.list_pane.count_lines() == expected > 0
+        app.list_pane.move_to(0)
+        await pilot.press("enter")
+        await browsing.settle(pilot)
+        texts = [f"{field.name} {field.text}" for field in app.message_pane.message.fields]
+        assert any("shop.Order" in text for text in texts)
+        assert any("Ann" in text for text in texts)
+
+    browsing = Browsing(LATER)
+    browsing.work.waits = True
+    # The whole capture is read at once, and so all schemas were known before the first block: here they come later.
+    learned = [message for message in browsing.work.held if isinstance(message, SchemasLearned)]
+    assert learned
+    for message in learned:
+        browsing.work.held.remove(message)
+        browsing.work.held.append(message)
+    run_steps(browsing, steps, (160, 40))

@@ -184,3 +184,19 @@ def test_a_narrow_terminal_shows_the_name_without_its_port(tmp_path: Path, name:
     words = ("-f", "api == SaslHandshake", "--limit", "1", "-o", "text")
     env = world(terminal=True, columns=80)
     assert f" {cell} " in kw("sniff", str(CAPTURE), "--hosts", str(tmp_path / "hosts"), *words, env=env).out
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ('broker_name == "broker-0"', 193),
+        ('file == "captures/tour.pcapng"', 193),
+        ("file ~ steps and packet == 1-200", 3),
+    ],
+)
+def test_packets_are_kept_by_names_of_addresses_and_files(hosts: str, tmp_path: Path, text: str, count: int) -> None:
+    path = tmp_path / "kept.pcapng"
+    files = ["captures/tour.pcapng", "captures/first-steps.pcapng"]
+    shown = kw("sniff", *files, "-f", text, "--hosts", hosts, "-o", "ndjson", "-w", str(path)).out
+    kept = kw("sniff", str(path), "-o", "ndjson").out
+    assert kept.count("\n") == shown.count("\n") >= count

@@ -22,13 +22,20 @@ from decoders.wire.suggest_similar_words import did_you_mean
 __all__ = ["Ask", "FilterBar", "describe_filter_error"]
 
 # What the line asks for.
-Ask = Literal["filter", "search", "file", "zone"]
-_TITLES: Final[dict[Ask, str]] = {"filter": "filter", "search": "search", "file": "write to", "zone": "zone"}
+Ask = Literal["filter", "search", "file", "zone", "columns"]
+_TITLES: Final[dict[Ask, str]] = {
+    "filter": "filter",
+    "search": "search",
+    "file": "write to",
+    "zone": "zone",
+    "columns": "columns",
+}
 # Candidates that are shown at once.
 _CANDIDATES: Final = 6
 _HISTORY_MAX: Final = 200
-# Text → the texts that it may become, each with what its last word means.
-Complete = Callable[[str], Iterable[tuple[str, str]]]
+# What the line asks for, and its text → the texts that it may become, each with what its last word means.
+Complete = Callable[[Ask, str], Iterable[tuple[str, str]]]
+_COMPLETED: Final = ("filter", "columns")
 
 
 def describe_filter_error(text: str) -> tuple[int, str] | None:
@@ -48,7 +55,7 @@ class FilterLine(Input):
         Binding("up", "earlier_entry", "Take the entry before", show=False),
         Binding("down", "later_entry", "Take the next entry", show=False),
         Binding("tab", "complete", "Complete the word", show=False),
-        Binding("escape", "give_up", "Leave the line as it was", show=False),
+        Binding("escape,ctrl+c", "give_up", "Leave the line as it was", show=False),
     ]
 
     def __init__(self, bar: FilterBar) -> None:
@@ -99,7 +106,7 @@ class FilterBar(Vertical):
         super().__init__(**options)
         self._complete = complete
         self.ask: Ask = "filter"
-        self._history: dict[Ask, list[str]] = {"filter": [], "search": [], "file": [], "zone": []}
+        self._history: dict[Ask, list[str]] = {ask: [] for ask in _TITLES}
         self._recalled = 0
         self._typed = ""
         self.is_open = False
@@ -160,17 +167,17 @@ class FilterBar(Vertical):
 
     def complete_word(self) -> None:
         """Complete the word before the cursor as far as all candidates agree."""
-        if self.ask != "filter":
+        if self.ask not in _COMPLETED:
             return
         text = self.line.value
-        found = [each for each, _ in self._complete(text)]
+        found = [each for each, _ in self._complete(self.ask, text)]
         if not found:
             return
         whole = found[0]
         for each in found[1:]:
             while not each.startswith(whole):
                 whole = whole[:-1]
-        if len(found) == 1 and not whole.endswith((".", "(")):
+        if len(found) == 1 and self.ask == "filter" and not whole.endswith((".", "(")):
             whole += " "
         if len(whole) > len(text):
             self.line.value = whole
@@ -195,17 +202,17 @@ class FilterBar(Vertical):
 
     def _show_hints(self, text: str) -> None:
         hints = self.query_one("#hints", Static)
-        if self.ask != "filter":
+        if self.ask not in _COMPLETED:
             hints.update("")
             hints.display = False
             return
-        wrong = describe_filter_error(text)
+        wrong = describe_filter_error(text) if self.ask == "filter" else None
         room = max(self.size.width or self.app.size.width, 20)
         lines: list[Text] = []
-        words = list(self._complete(text))[: 4 * _CANDIDATES] if text or wrong is None else []
+        words = list(self._complete(self.ask, text))[: 4 * _CANDIDATES] if text or wrong is None else []
         fits = ""
         for whole, meaning in words:
-            word = whole.rpartition(" ")[2] or whole
+            word = whole.rpartition(" " if self.ask == "filter" else ",")[2] or whole
             said = f"{word} ({meaning})" if meaning and len(words) <= 3 else word
             if len(fits) + len(said) + 2 > room:
                 break

@@ -95,13 +95,15 @@ class FindingsPane(LinePane):
         """List the exchanges that show the finding at the cursor."""
         if self.cursor < len(self._lines):
             self.post_message(self.EvidenceWanted(make_evidence_filter(self._causes[self._lines[self.cursor][1]])))
+        else:
+            self.post_notice("there is no finding")
 
     def _go_to_finding(self, step: int) -> None:
-        if not self._lines:
-            return
-        here = self._lines[self.cursor][1]
+        here = self._lines[self.cursor][1] if self._lines else 0
         at = next((at for at, (_, number) in enumerate(self._lines) if number == here + step), None)
-        if at is not None:
+        if at is None:
+            self.post_notice("no further finding" if step > 0 else "no earlier finding")
+        else:
             self.move_to(at)
 
     def action_show_evidence(self) -> None:

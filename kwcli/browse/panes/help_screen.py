@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.strip import Strip
 
 from kwcli.browse.actions import ACTIONS, PLACES, key_names
+from kwcli.browse.panes.bars import StatusBar
 from kwcli.browse.panes.line_pane import LinePane
 from kwcli.output.short_texts import cell_width
 
@@ -65,11 +66,17 @@ class HelpScreen(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark,enter,f1", "dismiss", "Close the help", show=False)
     ]
-    DEFAULT_CSS = "HelpScreen { background: $background; }"
+    DEFAULT_CSS = """
+    HelpScreen { background: $background; }
+    _HelpPane { height: 1fr; }
+    """
 
     def compose(self) -> ComposeResult:
         """The parts of the screen."""
         yield _HelpPane()
+        bar = StatusBar()
+        bar.show("Esc, q or ? closes the help", "")
+        yield bar
 
     def on_mount(self) -> None:
         """Let the keys go to the lines."""

@@ -189,15 +189,16 @@ class LadderPane(LinePane):
         """Show the message."""
         if self.cursor < len(self.steps) and self.steps[self.cursor][2] != _GAP:
             self.post_message(self.RowWanted(self.steps[self.cursor][1]))
+        else:
+            self.post_notice("this line is no message")
 
     def action_open_step(self) -> None:
         self.open_line()
 
     def action_other_end(self) -> None:
-        if self.cursor >= len(self.steps):
-            return
-        _, number, kind = self.steps[self.cursor]
+        _, number, kind = self.steps[self.cursor] if self.cursor < len(self.steps) else (0, 0, _GAP)
         for at, (_, its_number, its_kind) in enumerate(self.steps):
             if kind != _GAP and its_number == number and its_kind == 1 - kind:
                 self.move_to(at)
                 return
+        self.post_notice("there is no other side")

@@ -38,6 +38,13 @@ class LinePane(ScrollView, can_focus=True):
             super().__init__()
             self.pane = pane
 
+    class NoticeWanted(Message):
+        """A sentence is to be shown until the next key."""
+
+        def __init__(self, notice: str) -> None:
+            super().__init__()
+            self.notice = notice
+
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.cursor = 0
@@ -56,6 +63,15 @@ class LinePane(ScrollView, can_focus=True):
     def make_titles(self) -> Strip:
         """The line above the pane, where it is at the top of the screen."""
         return Strip.blank(self.size.width)
+
+    def post_notice(self, notice: str) -> None:
+        """Show a sentence until the next key: what a key has done, or why it does nothing."""
+        self.post_message(self.NoticeWanted(notice))
+
+    def copy(self, text: str) -> None:
+        """Copy a text to the clipboard of the terminal."""
+        self.app.copy_to_clipboard(text)
+        self.post_notice(f"copied: {text}")
 
     # -- drawing -------------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.segment import Segment
@@ -15,10 +16,13 @@ from textual.message import Message
 from textual.strip import Strip
 
 from kwcli.browse.actions import bindings_of
+from kwcli.browse.panes.chosen_lines import ChosenLines
 from kwcli.browse.panes.line_pane import LinePane
 from kwcli.browse.panes.row_times import TIME_CELLS, TimeForm, format_row_time
 from kwcli.browse.panes.styled_lines import make_strip
 from kwcli.browse.spooling.spool import BlockLost, SpooledRows
+from kwcli.output.facts.line_fact_functions import facts_paths
+from kwcli.output.renderers import WantedPaths, renderer_needs
 from kwcli.output.short_texts import find_zone
 from kwcli.output.text import TextLines
 
@@ -57,6 +61,12 @@ class ListPane(LinePane):
             super().__init__()
             self.name = name
 
+    class OrderWanted(Message):
+        """The list is to be in the next order."""
+
+    class ColumnsWanted(Message):
+        """Columns are to be asked for."""
+
     class QuickFilterWanted(Message):
         """The list is to be filtered by what the row at the cursor is about."""
 
@@ -68,11 +78,14 @@ class ListPane(LinePane):
         super().__init__(**options)
         self.rows = rows
         self._settings = settings
+        self._read_columns()
         self.numbers: array[int] | None = None
+        self.is_sorted = False
         self.time_form = TimeForm.ABSOLUTE
         self.follows = False  # the cursor stays on the last row
         self._strips: OrderedDict[int, Strip] = OrderedDict()
         self._lines: TextLines | None = None
+        self._chosen: ChosenLines | None = None
         self._lost = 0  # rows that the list has lost at its start
         self.to_ascii: Callable[[str], str] = str
 
@@ -104,13 +117,21 @@ class ListPane(LinePane):
         """The line of a row by its number in the spool, or of the next one that is in the list."""
         if self.numbers is None:
             return number - self.rows.first
-        return bisect_left(self.numbers, number)
+        if not self.is_sorted:
+            return bisect_left(self.numbers, number)
+        with suppress(ValueError):
+            return self.numbers.index(number)
+        return len(self.numbers)
 
-    def show_numbers(self, numbers: array[int] | None) -> None:
-        """Show these rows, or all; the cursor stays on its row, or goes to the next one that is there."""
+    def show_numbers(self, numbers: array[int] | None, *, is_sorted: bool = False) -> None:
+        """Show these rows, or all; the cursor stays on its row, or goes to the next one that is there.
+
+        `is_sorted`: they are in another order than that of their numbers; a cursor at the top of it stays there.
+        """
         number = self.number_at(self.cursor) if self.count_lines() else 0
-        self.numbers = numbers
-        self.cursor = max(0, min(self.find_line_of(number), self.count_lines() - 1))
+        begins = is_sorted and (not self.is_sorted or not self.cursor)
+        self.numbers, self.is_sorted = numbers, is_sorted
+        self.cursor = 0 if begins else max(0, min(self.find_line_of(number), self.count_lines() - 1))
         self.redraw_lines()
         self.call_after_refresh(self.show_cursor)
 
@@ -120,7 +141,7 @@ class ListPane(LinePane):
         if lost and self.numbers is None:
             self.cursor -= lost
             self.scroll_to(y=max(self.scroll_offset.y - lost, 0), animate=False, immediate=True)
-        elif lost and self.numbers is not None:
+        elif lost and self.numbers is not None and not self.is_sorted:
             gone = bisect_left(self.numbers, self.rows.first)
             del self.numbers[:gone]
             self.cursor -= gone
@@ -139,18 +160,25 @@ class ListPane(LinePane):
 
     @settings.setter
     def settings(self, settings: Settings) -> None:
-        self._settings = settings
+        columns, self._settings = self._settings.columns, settings
+        if settings.columns != columns:
+            self._read_columns()
         self.forget_lines()
+
+    def _read_columns(self) -> None:
+        """Have rows hold the fields of bodies that their lines show."""
+        if self._settings.columns:
+            self.rows.read_fields(WantedPaths(facts_paths, renderer_needs(self._settings)))
 
     def forget_lines(self) -> None:
         """Make all lines anew, in another width or form."""
-        self._lines = None
+        self._lines = self._chosen = None
         self._strips.clear()
         self.redraw_lines()
 
     def on_resize(self) -> None:
         """Make the lines anew in the new width."""
-        self._lines = None
+        self._lines = self._chosen = None
         self._strips.clear()
         super().on_resize()
 
@@ -164,8 +192,27 @@ class ListPane(LinePane):
             self.line_width = width + 1
         return self._lines
 
+    @property
+    def chosen_lines(self) -> ChosenLines | None:
+        """What makes the lines where columns are chosen."""
+        if self._chosen is None and self._settings.columns:
+            top, height = self.scroll_offset.y, max(self.size.height, 1)
+            rows = [row for row in map(self.row_at, range(top, top + height)) if row is not None]
+            lines = ChosenLines(self._settings, self.rows.nodes, rows)
+            if not rows:
+                return lines
+            self._chosen = lines
+            self.line_width = lines.width + 1
+            self.call_after_refresh(self.redraw_lines)
+        return self._chosen
+
     def make_titles(self) -> Strip:
         """The titles of the columns."""
+        chosen = self.chosen_lines
+        if chosen is not None:
+            left = self.scroll_offset.x
+            titles = Strip([Segment(self.to_ascii(chosen.titles), _DIM)])
+            return titles.crop_extend(left, left + self.size.width, _DIM)
         strip = make_strip(self.to_ascii(self.text_lines.column_titles_line()))
         if self.time_form is not TimeForm.ABSOLUTE:
             strip = _replace_time(strip, f"{self.time_form.value:<{TIME_CELLS}}", Style(dim=True))
@@ -187,6 +234,9 @@ class ListPane(LinePane):
         row = self.row_at(at)
         if row is None:
             return Strip([Segment("no longer kept: the spool is full", _DIM)])
+        chosen = self.chosen_lines
+        if chosen is not None:
+            return Strip([Segment(self.to_ascii(chosen.make_line(row)))])
         lines = self.text_lines
         line = lines.exchange_line(row) if row.kind == "exchange" else lines.skipped_line(row)
         strip = make_strip(self.to_ascii(line))
@@ -207,7 +257,9 @@ class ListPane(LinePane):
 
     def action_copy_row(self) -> None:
         if self.count_lines():
-            self.app.copy_to_clipboard(self.make_line(self.cursor).text.rstrip())
+            self.copy(self.make_line(self.cursor).text.rstrip())
+        else:
+            self.post_notice("there is no row")
 
     def action_next_error(self) -> None:
         self.post_message(self.ErrorWanted(1))
@@ -223,6 +275,12 @@ class ListPane(LinePane):
 
     def action_transaction_ladder(self) -> None:
         self.post_message(self.LadderWanted("transaction_ladder"))
+
+    def action_next_order(self) -> None:
+        self.post_message(self.OrderWanted())
+
+    def action_choose_columns(self) -> None:
+        self.post_message(self.ColumnsWanted())
 
     def action_this_client(self) -> None:
         self.post_message(self.QuickFilterWanted("this_client"))

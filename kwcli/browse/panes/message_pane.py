@@ -32,6 +32,7 @@ _PAINTS: Final[dict[str, Style]] = {
 }
 _MATCH: Final = Style(bold=True, underline=True)
 _MARKS: Final = {True: "▸", False: "▾"}
+_NOTHING_BELOW: Final = "this line has nothing below it"
 # Cells that names take at most; values stand in one column behind them.
 _NAMES_MOST: Final = 44
 
@@ -223,53 +224,79 @@ class MessagePane(LinePane):
         field = self.field
         if field is not None and field.fold:
             self._fold(field, folded=(field.side, field.fold) not in self._folded)
+        else:
+            self.post_notice(_NOTHING_BELOW)
 
     def action_fold_or_leave(self) -> None:
         field = self.field
-        if field is None:
-            return
-        if field.fold and (field.side, field.fold) not in self._folded:
+        if field is not None and field.fold and (field.side, field.fold) not in self._folded:
             self._fold(field, folded=True)
-        elif (around := self._find_field_around(field)) is not None:
+        elif field is not None and (around := self._find_field_around(field)) is not None:
             self.move_to(next(at for at, each in self._each_shown() if each is around))
+        else:
+            self.post_notice("nothing is around this line")
 
     def action_unfold(self) -> None:
         field = self.field
-        if field is not None and field.fold:
+        if field is not None and (field.side, field.fold) in self._folded:
             self._fold(field, folded=False)
+        else:
+            self.post_notice("this line is not folded" if field is not None and field.fold else _NOTHING_BELOW)
 
     def action_fold_all(self) -> None:
-        self._folded = {(field.side, field.fold) for field in self.message.fields if field.fold and field.path}
+        every: set[tuple[str, str]] = {
+            (field.side, field.fold) for field in self.message.fields if field.fold and field.path
+        }
+        if self._folded >= every:
+            self.post_notice("everything is folded")
+        self._folded = every
         self._refold(self.field)
 
     def action_unfold_all(self) -> None:
+        if not self._folded:
+            self.post_notice("nothing is folded")
         self._folded.clear()
         self._refold(self.field)
 
     def action_copy_field(self) -> None:
-        if self.field is not None:
-            self.app.copy_to_clipboard(self.field.text)
+        if self.field is None:
+            self.post_notice("there is no field")
+        else:
+            self.copy(self.field.text)
 
     def action_copy_path(self) -> None:
-        if self.field is not None and self.field.path:
-            self.app.copy_to_clipboard(f"{self.field.side}.{INDEX.sub('', self.field.path)}")
+        if self.field is None or not self.field.path:
+            self.post_notice("this line has no path")
+        else:
+            self.copy(f"{self.field.side}.{INDEX.sub('', self.field.path)}")
 
     def action_search_text(self) -> None:
         self.post_message(self.SearchWanted())
 
     def action_next_match(self) -> None:
-        self._go_to_match(1)
+        self._go_to_other_match(1)
 
     def action_earlier_match(self) -> None:
-        self._go_to_match(-1)
+        self._go_to_other_match(-1)
+
+    def _go_to_other_match(self, step: int) -> None:
+        before = self.field
+        if not self.searched:
+            self.post_notice("nothing is searched: s asks for a text")
+        elif not self._go_to_match(step):
+            self.post_notice(f"not found: {self.searched}")
+        elif self.field is before:
+            self.post_notice("there is no other match")
 
     def action_change_side(self) -> None:
         field = self.field
-        if field is None:
-            return
-        heads = [at for at, each in self._each_shown() if each.is_heading and each.side != field.side]
+        heads = [
+            at for at, each in self._each_shown() if each.is_heading and field is not None and each.side != field.side
+        ]
         if heads:
             self.move_to(heads[0])
+        else:
+            self.post_notice("there is no other side")
 
     def action_toggle_bytes(self) -> None:
         self.post_message(self.BytesToggled())

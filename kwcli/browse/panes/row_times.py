@@ -19,10 +19,22 @@ class TimeForm(Enum):
     RELATIVE = "since first"
     DELTA = "since before"
 
+    @property
+    def meaning(self) -> str:
+        """What times are then, in words."""
+        return _MEANINGS[self]
+
     def next_form(self) -> TimeForm:
         """The form after this one."""
         forms = list(TimeForm.__members__.values())
         return forms[(forms.index(self) + 1) % len(forms)]
+
+
+_MEANINGS: Final = {
+    TimeForm.ABSOLUTE: "of day",
+    TimeForm.RELATIVE: "since the first row",
+    TimeForm.DELTA: "since the row before",
+}
 
 
 def format_row_time(time_ns: int, since_ns: int | None, zone: TimeZone) -> str:

@@ -141,6 +141,8 @@ class TopPane(LinePane):
         """List the rows of a line."""
         if self.cursor < len(self._lines) and self._lines[self.cursor][1]:
             self.post_message(self.RowsWanted(self._lines[self.cursor][1]))
+        else:
+            self.post_notice("this line counts no rows of a kind")
 
     def action_list_rows(self) -> None:
         self.open_line()

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, Pipe
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from kwcli.browse.spooling.search_spool import Searcher
-from kwcli.browse.spooling.spool import Spool, SpooledRows
+from kwcli.browse.spooling.spool import NewBlock, Spool, SpooledRows
 from kwcli.output.renderers import WantedPaths
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ __all__ = ["Processes"]
 
 # So long (s) a process may take to end when it is asked to.
 _PATIENCE_S: Final = 2.0
+# Reading files, once there are first rows, and searching let the screen go first where processors are few.
+_NICE: Final = 5
 
 
 class Processes:
@@ -43,7 +45,14 @@ class Processes:
         ]
 
         def read_rows() -> None:
+            first = True
+
             def send(message: Any) -> None:
+                nonlocal first
+                if first and isinstance(message, NewBlock):
+                    first = False
+                    if run.size is not None:
+                        os.nice(_NICE)  # live traffic does not wait, files do
                 with suppress(BrokenPipeError, ConnectionResetError):
                     to_searcher.send(message)
                 to_screen.send(message)
@@ -52,6 +61,7 @@ class Processes:
 
         def search_rows() -> None:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            os.nice(_NICE)
             rows = SpooledRows(spool, WantedPaths())
             Searcher(rows, settings, its_screen.send).serve([its_screen, from_reader_for_searcher])
 

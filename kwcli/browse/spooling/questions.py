@@ -5,6 +5,7 @@ A question is asked under a number; its answer comes in parts until the screen g
 | question | answer |
 | --- | --- |
 | `FindRows` | `RowsFound`: the numbers of the rows that a filter lets through, with their times |
+| `SortRows` | `RowsSorted`: the numbers of all of them so far, in an order of `--sort` |
 | `FindCauses` | `CausesFound`: the findings of the doctor |
 | `CountTop` | `TopCounted`: rates, errors and latencies by client, API, topic |
 | `ExportRows` | `RowsExported`: the file that was written |
@@ -18,7 +19,7 @@ from decoders.named_tuple import NamedTuple
 
 __all__ = [
     *("ENDINGS", "TOP_DIMENSIONS", "CausesFound", "CountTop", "ExportRows", "FindCauses", "FindRows", "Forget"),
-    *("RowsExported", "RowsFound", "TopCounted"),
+    *("RowsExported", "RowsFound", "RowsSorted", "SortRows", "TopCounted"),
 ]
 
 # What rows are counted by, in the order in which a key goes through them.
@@ -59,6 +60,22 @@ class RowsFound(NamedTuple):
     rows: bytes
     until: int
     times: bytes = b""
+
+
+class SortRows(NamedTuple):
+    """A question: the rows that a filter lets through, all where it is empty, in an order: a word of `--sort`."""
+
+    number: int
+    text: str
+    order: str
+
+
+class RowsSorted(NamedTuple):
+    """An answer, of all rows before `until`: the rows in their order (unsigned, 64 bits each)."""
+
+    number: int
+    rows: bytes
+    until: int
 
 
 class FindCauses(NamedTuple):

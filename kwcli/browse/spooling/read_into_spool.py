@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.topic_and_node_names import NODE_LISTS
 from decoders.named_tuple import NamedTuple
+from kwcli.browse.spooling.learned_schemas import SchemaTeller
 from kwcli.browse.spooling.spool import BLOCK_ROWS, Spool, SpoolFull, SpoolWriter
 from kwcli.reading.run_reading import ReadingRun
 from kwcli.reading.sinks.row_sink import ReadingView
@@ -119,6 +120,7 @@ class SpoolingRun:
         self._capture = capture
         self._spool = spool
         self._live = capture.is_live
+        self._schemas = SchemaTeller(settings)
         self._send: Send = lambda _: None
         self._writer: SpoolWriter | None = None
         self._latest_s = env.monotonic()
@@ -197,6 +199,7 @@ class SpoolingRun:
 
     def _write_block(self, writer: SpoolWriter) -> None:
         self._latest_s = self._env.monotonic()
+        self._schemas.send_new_schemas(self._send)
         self._send(writer.write_block())
         if self.captures is not None:
             self._send(ReadProgress(self.captures.taken))
@@ -206,6 +209,7 @@ class SpoolingRun:
         writer = self._find_writer()
         if writer.waiting:
             self._write_block(writer)
+        self._schemas.send_new_schemas(self._send)
 
     def _note_end(self, ended: Ended) -> None:
         writer = self._find_writer()

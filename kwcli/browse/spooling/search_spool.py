@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.exchanges.body_reader import ApiReaders
 from decoders.filters import parse
-from kwcli.browse.spooling.questions import CountTop, ExportRows, FindCauses, FindRows, Forget, RowsFound
+from kwcli.browse.spooling.learned_schemas import SchemasLearned, learn_schemas
+from kwcli.browse.spooling.questions import (
+    CountTop,
+    ExportRows,
+    FindCauses,
+    FindRows,
+    Forget,
+    RowsFound,
+    SortRows,
+)
 from kwcli.browse.spooling.read_into_spool import CaptureFaults, ReadingEnded, describe_defect
 from kwcli.browse.spooling.spool import BlockLost, NewBlock, SpooledRows
 from kwcli.output.renderers import WantedPaths
@@ -94,6 +103,8 @@ class Searcher:
             self._questions.pop(message.number, None)
         elif isinstance(message, CaptureFaults):
             self.faults = message.sentences
+        elif isinstance(message, SchemasLearned):
+            learn_schemas(message, self._settings)
         elif isinstance(message, ReadingEnded):
             self.ended = True
             self._told_end.clear()
@@ -168,6 +179,7 @@ class Searcher:
 # The class of a question → the module beside this one, and the class in it, that answers it; loaded when it is asked.
 QUESTIONS: Final[dict[type, tuple[str, str]]] = {
     FindRows: ("search_spool", "RowFinder"),
+    SortRows: ("sort_rows", "RowSorter"),
     FindCauses: ("diagnose_rows", "CauseFinder"),
     CountTop: ("count_top", "TopCounter"),
     ExportRows: ("export_rows", "RowExporter"),

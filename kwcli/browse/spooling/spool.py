@@ -184,6 +184,11 @@ class SpooledRows:
         self.nodes = NodeIds()
         self.first_block = 0  # that is still in the spool
 
+    def read_fields(self, needs: Needs) -> None:
+        """Have views of the rows hold these fields of bodies from now on."""
+        self._needs, self._api_readers = needs, ApiReaders(needs)
+        self._kept.clear()
+
     def add_block(self, block: NewBlock) -> None:
         """Add a block that was written."""
         self._places.append(block.place)

@@ -277,6 +277,8 @@ class FilteredRowSink:
             return True
         if self.learn_from_rows is not None:
             self.learn_from_rows(rows)
+        if self.host_names is not None:
+            self.host_names.name_rows(rows)  # the tap filters rows as well
         if self._tap is not None:
             self._tap.note_rows(rows, numbered=bool(self._file_names))
         if self.end_of_connection is not None:
@@ -285,8 +287,6 @@ class FilteredRowSink:
             set_file_names(rows, self._file_names, count=self.tables is None and not self._points)
         if self._points:
             set_points(rows, self._points, count=self.tables is None)
-        if self.host_names is not None:
-            self.host_names.name_rows(rows)
         if self.looks_for_loss and not self.found_loss:
             # Every exchange is decoded for this, also one that is not shown.
             self.found_loss = any(map(is_row_lossy, rows))

@@ -1,0 +1,73 @@
+"""Steps to the next row with an error, or to the one before: rows found in, the cursor of the list moved."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kwcli.browse.row_filter import FoundRows
+from kwcli.browse.spooling.questions import FindRows, RowsFound
+from kwcli.filter_options import WENT_WRONG
+
+if TYPE_CHECKING:
+    from kwcli.browse.panes.list_pane import ListPane
+
+__all__ = ["ErrorSteps"]
+
+
+class ErrorSteps:
+    """The rows with errors, asked for at the first step; and the step that is still to be done."""
+
+    def __init__(self, ask: Callable[[Any], None], next_number: Callable[[], int]) -> None:
+        self._ask, self._next_number = ask, next_number
+        self._found: FoundRows | None = None
+        self._step = 0
+
+    def begin_step(self, step: int) -> None:
+        """Begin a step: 1 for the next error, -1 for the one before."""
+        self._step = step
+        if self._found is None:
+            self._found = FoundRows(self._next_number(), WENT_WRONG)
+            self._ask(FindRows(self._found.number, WENT_WRONG))
+
+    def take_part(self, part: RowsFound) -> bool:
+        """Take a part of the answer; False for that to another question."""
+        if self._found is None or part.number != self._found.number:
+            return False
+        self._found.add_part(part)
+        return True
+
+    def go_on(self, pane: ListPane, end: int) -> str:
+        """Do the step as soon as its row is found, of `end` rows in all; returns why it cannot be done, where so."""
+        found, step = self._found, self._step
+        if found is None or not step:
+            return ""
+        if pane.is_sorted:
+            if found.until < end:  # any row may be the next one in the order
+                return ""
+            line = self._find_line_in_order(pane, found, step)
+            if line is not None:
+                self._step = 0
+                pane.move_to(line)
+                return ""
+        elif pane.count_lines():
+            here = pane.number_at(pane.cursor)
+            at = bisect_right(found.rows, here) if step > 0 else bisect_left(found.rows, here) - 1
+            while 0 <= at < len(found.rows):
+                line = pane.find_line_of(found.rows[at])
+                if line < pane.count_lines() and pane.number_at(line) == found.rows[at]:
+                    self._step = 0
+                    pane.move_to(line)
+                    return ""
+                at += step
+        if found.until < end and step > 0:
+            return ""
+        self._step = 0
+        return "no further error" if step > 0 else "no earlier error"
+
+    def _find_line_in_order(self, pane: ListPane, found: FoundRows, step: int) -> int | None:
+        """The next line with an error in a list that is sorted; None where none is known."""
+        errors = frozenset(found.rows)
+        lines = range(pane.cursor + step, pane.count_lines() if step > 0 else -1, step)
+        return next((line for line in lines if pane.number_at(line) in errors), None)

@@ -1,0 +1,53 @@
+"""The state of the reading and of the list in, the two texts of the status line out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from decoders.named_tuple import NamedTuple
+from decoders.wire.format_and_escape_text import escape_text, format_rfc3339
+from kwcli.browse.panes.bars import format_bar
+from kwcli.browse.spooling.read_into_spool import ReadingEnded
+from kwcli.browse.work_and_source import Source
+from kwcli.output.short_texts import count_of, find_zone
+
+if TYPE_CHECKING:
+    from kwcli.browse.panes.list_pane import ListPane
+    from kwcli.browse.row_filter import FoundRows
+    from kwcli.browse.spooling.spool import SpooledRows
+
+__all__ = ["Reading", "describe_rows"]
+
+
+class Reading(NamedTuple):
+    """How far the reading is: the bytes that were read, and how it ended."""
+
+    source: Source
+    taken: int
+    ended: ReadingEnded | None
+
+
+def describe_rows(
+    reading: Reading, rows: SpooledRows, pane: ListPane, found: FoundRows | None, zone: str
+) -> tuple[str, str]:
+    """What is shown, on the left; the day, the position and how far reading and searching are, on the right."""
+    source, ended = reading.source, reading.ended
+    parts = [source.name, count_of(rows.end, "row")]
+    if found is not None and found.text:
+        parts.append(f"{count_of(len(found.rows), 'match')}: {found.text}")
+    if found is not None and found.order:
+        parts.append(f"by {found.order}")
+    right = f"{pane.cursor + 1:,} of {pane.count_lines():,}" if pane.count_lines() else "no rows"
+    row = pane.row
+    if row is not None:
+        day = find_zone(zone).format_exact_time(format_rfc3339(row.time_ns))
+        right = f"{day[:10]} {right}"
+    if ended is None and source.size:
+        right = f"{format_bar(reading.taken, source.size)}  {right}"
+    elif ended is None:
+        right = f"live{' ▼' if pane.follows else ''}  {right}"
+    elif ended.full:
+        parts.insert(0, "the spool is full: narrow by --since, --port, or give more by --spool")
+    elif found is not None and found.until < rows.end:
+        right = f"searched {format_bar(found.until, rows.end)}  {right}"
+    return " · ".join(map(escape_text, parts)), right

@@ -1,0 +1,103 @@
+"""A message of another process in, the state of the screen changed; which part of it is drawn anew then out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from kwcli.browse.spooling.learned_schemas import SchemasLearned
+from kwcli.browse.spooling.questions import CausesFound, RowsExported, RowsFound, RowsSorted, TopCounted
+from kwcli.browse.spooling.read_into_spool import CaptureFaults, ReaderReport, ReadingEnded, ReadProgress
+from kwcli.browse.spooling.spool import NewBlock
+from kwcli.output.short_texts import count_of
+
+if TYPE_CHECKING:
+    from kwcli.browse.spooling.spool import SpooledRows
+
+__all__ = ["Changed", "take_message"]
+
+
+class Changed(Enum):
+    """What a message has changed."""
+
+    NOTHING = auto()
+    ROWS = auto()  # there are more rows
+    FOUND = auto()  # the list has other rows, or another order
+    SCHEMAS = auto()  # more values can be decoded
+
+
+class ScreenState(Protocol):
+    """What the screen knows of the reading, and its panes that take answers."""
+
+    rows: SpooledRows
+    taken: int
+    reports: list[str]
+    faults: list[str]
+    notice: str
+
+    def show_notice(self, notice: str) -> None:
+        """Show a sentence until the next key."""
+
+    def take_found(self, part: RowsFound | RowsSorted) -> Changed:
+        """Take a part of an answer that has rows."""
+
+    def take_findings(self, found: CausesFound) -> None:
+        """Show findings."""
+
+    def take_counts(self, counted: TopCounted) -> None:
+        """Show counts."""
+
+    def take_schemas(self, learned: SchemasLearned) -> None:
+        """Keep schemas."""
+
+    def end_reading(self, ended: ReadingEnded) -> None:
+        """Note that all is read."""
+
+
+def take_message(app: ScreenState, message: Any) -> Changed:
+    """Take a message."""
+    return _TAKERS[type(message)](app, message) or Changed.NOTHING
+
+
+def _take_block(app: ScreenState, block: NewBlock) -> Changed:
+    app.rows.add_block(block)
+    return Changed.ROWS
+
+
+def _take_schemas(app: ScreenState, learned: SchemasLearned) -> Changed:
+    app.take_schemas(learned)
+    return Changed.SCHEMAS
+
+
+def _take_exported(app: ScreenState, exported: RowsExported) -> None:
+    app.show_notice(f"{exported.path}: {exported.problem or count_of(exported.rows, 'row')}")
+
+
+def _take_progress(app: ScreenState, progress: ReadProgress) -> None:
+    app.taken = progress.taken
+
+
+def _take_report(app: ScreenState, report: ReaderReport) -> None:
+    app.reports.append(report.text)
+    if report.text.startswith("kw: "):
+        app.notice = report.text.removeprefix("kw: ")
+
+
+def _take_faults(app: ScreenState, faults: CaptureFaults) -> None:
+    app.faults = faults.sentences
+
+
+_TAKERS: Final[dict[type, Callable[[ScreenState, Any], Changed | None]]] = {
+    NewBlock: _take_block,
+    SchemasLearned: _take_schemas,
+    RowsFound: lambda app, part: app.take_found(part),
+    RowsSorted: lambda app, part: app.take_found(part),
+    CausesFound: lambda app, found: app.take_findings(found),
+    TopCounted: lambda app, counted: app.take_counts(counted),
+    RowsExported: _take_exported,
+    ReadProgress: _take_progress,
+    ReaderReport: _take_report,
+    CaptureFaults: _take_faults,
+    ReadingEnded: lambda app, ended: app.end_reading(ended),
+}
