@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
 
-from decoders.analysis.dimension_and_metric_table import measure_latency_ns
 from decoders.analysis.exchange_facts import OFFERED, WAITING, WAITS, OfferedVersions, facts_of, waited_ns
 from decoders.analysis.fold_interface import Row, sort_by_key
 from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits_into_rows, is_full, split_by_weight
@@ -73,6 +72,8 @@ __all__ = [
 Facets = dict[str, dict[str, list[int]]]
 # What an exchange says of its keys: (facet, name).
 Names = list[tuple[str, str]]
+# So many kinds of exchanges are known at once.
+ALIKE_MAX: Final = 4096
 # APIs by which clients find their way: asking for a topic there is neither writing, reading nor administering.
 _ASKING: Final = frozenset({METADATA, LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH, 23, 24, 28, 60, 61, 75})
 _WRITING: Final = frozenset({PRODUCE})
@@ -156,8 +157,35 @@ class Portrait:
         return sorted(self.facets.get(facet, ()))
 
 
+class _AlikeExchanges:
+    """Exchanges that say the same names of the same keys: the names and, not counted so far, how many and when."""
+
+    __slots__ = ("count", "first", "kept", "last", "names", "portraits")
+
+    def __init__(self, portraits: list[Portrait], names: Names, kept: object) -> None:
+        self.portraits = portraits
+        self.names = names
+        self.kept = kept  # what must live on, since the kind has its identity
+        self.count = self.first = self.last = 0
+
+    def add_time(self, time_ns: int) -> None:
+        """Add an exchange."""
+        if not self.count:
+            self.first = self.last = time_ns
+        elif time_ns > self.last:
+            self.last = time_ns
+        elif time_ns < self.first:
+            self.first = time_ns
+        self.count += 1
+
+
 class Portraits(ABC):
-    """The base of folds that make portraits by key. An exchange counts for each key that it is about."""
+    """The base of folds that make portraits by key. An exchange counts for each key that it is about.
+
+    Most exchanges are alike: they have been sent by the same client over the same connection, say, about the same
+    topics. Their names are found for the first of a kind; the others are counted, and added to the names at the end, or
+    when ALIKE_MAX kinds are known.
+    """
 
     noun = "portraits"
 
@@ -166,6 +194,7 @@ class Portraits(ABC):
         self._heavy = HeavyKeys()
         self._others = Portrait()
         self._names = 0  # of all portraits
+        self._alike: dict[tuple[Any, ...], _AlikeExchanges] = {}
         self.counted_apart = False  # whether the latest exchange counted in a portrait that is not the others'
 
     def needs(self, api_key: int, side: Side) -> frozenset[str]:
@@ -186,6 +215,10 @@ class Portraits(ABC):
     def names_of_exchange(self, exchange: Exchange) -> Names:
         """The names that an exchange says of each of its keys, by facet."""
 
+    def kind_of_exchange(self, exchange: Exchange) -> tuple[Any, ...] | None:  # noqa: ARG002 - None for most
+        """All that decides on the keys and names of an exchange; None where that takes as long as finding them."""
+        return None
+
     @abstractmethod
     def rows(self) -> list[Row]:
         """A row for each portrait."""
@@ -195,22 +228,54 @@ class Portraits(ABC):
         if exchange.api_key is None:
             return
         exchange._read_sides()
+        kind = self.kind_of_exchange(exchange)
+        alike = None if kind is None else self._alike.get(kind)
+        if alike is None:
+            self._add_first_of_kind(exchange, kind)
+            return
+        time_ns = exchange.time_ns
+        alike.add_time(time_ns)
+        self.counted_apart = bool(alike.portraits)
+        for portrait in alike.portraits:
+            portrait.extend_time(time_ns, time_ns)
+            self._count_exchange(portrait.statistics, exchange)
+
+    def _add_first_of_kind(self, exchange: Exchange, kind: tuple[Any, ...] | None) -> None:
+        """Count an exchange with its names; those of its kind are known from now on."""
         time_ns = exchange.time_ns
         names: Names | None = None
         self.counted_apart = False
+        apart: dict[tuple[Any, ...], Portrait] = {}
         for key in self.keys_of_exchange(exchange):
             portrait = self._found.get(key) or self._add_portrait(key)
             portrait.extend_time(time_ns, time_ns)
             self._count_exchange(portrait.statistics, exchange)
             if portrait is self._others:
                 portrait.count_name("apis", _api_and_version(exchange), 1, time_ns, time_ns)
+                kind = None  # whether a key is one of the others changes
                 continue
             if names is None:
                 names = self.names_of_exchange(exchange)
                 self.counted_apart = True
+            apart[key] = portrait
             room = self._names < NAMES_OF_PORTRAITS_MAX
             for facet, name in names:
                 self._names += portrait.count_name(facet, name, 1, time_ns, time_ns, room=room)
+        if kind is not None and all(self._found.get(key) is portrait for key, portrait in apart.items()):
+            if len(self._alike) >= ALIKE_MAX:
+                self.count_alike_exchanges()
+            self._alike[kind] = _AlikeExchanges(list(apart.values()), names or [], exchange.extra)
+
+    def count_alike_exchanges(self) -> None:
+        """Count the names of exchanges that were like others; no kind is known from then on."""
+        alike, self._alike = self._alike, {}
+        for its in alike.values():
+            if not its.count:
+                continue
+            for portrait in its.portraits:
+                room = self._names < NAMES_OF_PORTRAITS_MAX
+                for facet, name in its.names:
+                    self._names += portrait.count_name(facet, name, its.count, its.first, its.last, room=room)
 
     def _add_portrait(self, key: tuple[Any, ...]) -> Portrait:
         """The portrait to count a new key in, which may be that of the others."""
@@ -226,6 +291,7 @@ class Portraits(ABC):
 
     def _sum_up_light_portraits(self) -> None:
         """Keep the portraits with the most exchanges, and add up all others."""
+        self.count_alike_exchanges()
         for key in self._heavy.leave_out_light_keys(self._exchanges_by_key()):
             portrait = self._found.pop(key)
             self._names -= portrait.count_names()
@@ -237,6 +303,7 @@ class Portraits(ABC):
 
     def choose_portraits(self) -> tuple[dict[tuple[Any, ...], Portrait], Portrait, int]:
         """The portraits that have rows, the numbers of all others, and about how many others there are."""
+        self.count_alike_exchanges()
         if fits_into_rows(len(self._found)):
             return self._found, self._others, self._heavy.left_out.estimate_count()
         kept, light = split_by_weight(self._exchanges_by_key())
@@ -249,28 +316,33 @@ class Portraits(ABC):
 
     def _count_exchange(self, group: GroupStatistics, exchange: Exchange) -> None:
         group.count += 1
-        if not exchange.envelope:
-            group.request_bytes += exchange.request_size or 0
-            group.response_bytes += exchange.response_size or 0
-        group.unsized += exchange.request_size is None and exchange.response_size is None
+        asked, answered = exchange.request_size, exchange.response_size
+        carried = exchange.extra is not None and "envelope" in exchange.extra
+        if not carried:
+            group.request_bytes += asked or 0
+            group.response_bytes += answered or 0
+        if asked is None and answered is None:
+            group.unsized += 1
         if exchange.outcome == "unanswered":
             group.unanswered += 1
-        elif exchange.status == "undecoded":
+        elif exchange._failed and exchange.outcome == "complete":
             group.undecoded += 1
-        errors = exchange.unexpected
-        if errors:
-            group.failed += 1
-            group.codes.update(code for _, code in errors)
+        if exchange._error_codes:
+            errors = exchange.unexpected
+            if errors:
+                group.failed += 1
+                group.codes.update([code for _, code in errors])
         waited = waited_ns(exchange) if exchange.api_key in WAITING else None
-        value = measure_latency_ns(exchange)
         if waited is not None:
             group.waited += 1
             group.waited_ns += waited
-        elif value is not None:
-            group.add_value(value)
+        elif not carried and exchange.response_ns is not None and exchange.request_end_ns is not None:
+            group.add_value(exchange.response_ns - exchange.request_end_ns)
 
     def merge(self, other: Self) -> None:
-        """Add the portraits of `other`, which stays unchanged."""
+        """Add the portraits of `other`, which stays as it is."""
+        self.count_alike_exchanges()
+        other.count_alike_exchanges()
         self._heavy.merge(other._heavy, self._found, other._found)
         for key, portrait in other._found.items():
             mine = self._found.setdefault(key, Portrait())
@@ -283,6 +355,7 @@ class Portraits(ABC):
 
     def export(self) -> bytes:
         """The state, for `resume`."""
+        self.count_alike_exchanges()
         found = [[key, portrait.state()] for key, portrait in self._found.items()]
         return pack([found, self._heavy.state(), self._others.state()])
 
@@ -408,6 +481,27 @@ class Clients(Portraits):
         names += [("transactional_ids", identity) for identity in transactional_ids_of(exchange)]
         return names
 
+    def kind_of_exchange(self, exchange: Exchange) -> tuple[Any, ...] | None:
+        """Connection, client, API, user, library, and what the bodies name."""
+        extra, software = exchange.extra, exchange.client_software
+        if extra is not None and "envelope" in extra:
+            return None
+        return (
+            exchange.connection_info,
+            exchange._api_reader,
+            exchange.api_key,
+            exchange.api_version,
+            exchange.client_id,
+            None if software is None else (software["name"], software["version"]),
+            exchange.user,
+            None if extra is None else id(extra.get("library")),
+            *topics_of(exchange),
+            None,
+            *groups_of(exchange),
+            None,
+            *transactional_ids_of(exchange),
+        )
+
     def rows(self) -> list[Row]:
         """A row for each client and software, those with the most exchanges first.
 
@@ -521,6 +615,18 @@ class Brokers(Portraits):
     def keys_of_exchange(self, exchange: Exchange) -> Iterable[tuple[Any, ...]]:
         """The broker."""
         return ((exchange.connection_info.broker,),)
+
+    def kind_of_exchange(self, exchange: Exchange) -> tuple[Any, ...]:
+        """Connection, client and API."""
+        software = exchange.client_software
+        return (
+            exchange.connection_info,
+            exchange._api_reader,
+            exchange.api_key,
+            exchange.api_version,
+            exchange.client_id,
+            None if software is None else (software["name"], software["version"]),
+        )
 
     def names_of_exchange(self, exchange: Exchange) -> Names:
         """The broker's clients, their software and the APIs."""

@@ -249,6 +249,21 @@ class TopicPortraits(Portraits):
         names += [("software", name)] if name else []
         return names + [("groups", group) for group in groups_of(exchange)]
 
+    def kind_of_exchange(self, exchange: Exchange) -> tuple[Any, ...]:
+        """Connection, client, API, and the topics and groups."""
+        software = exchange.client_software
+        return (
+            exchange.connection_info,
+            exchange._api_reader,
+            exchange.api_key,
+            exchange.api_version,
+            exchange.client_id,
+            None if software is None else (software["name"], software["version"]),
+            *topics_of(exchange),
+            None,
+            *groups_of(exchange),
+        )
+
     def merge(self, other: Self) -> None:
         """Add the counts of `other`."""
         for topic, its in other._written.items():

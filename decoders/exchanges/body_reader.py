@@ -491,8 +491,14 @@ class ApiReader:
         """The known names, by id, of the topic ids in an exchange that have no name beside them."""
         found: dict[str, str] = {}
         for side in SIDES:
-            for path in self.paths_of_nameless_topics(side):
-                for identity in values_at_path(exchange.values(side), path):
+            paths = self.paths_of_nameless_topics(side)
+            if not paths:
+                continue
+            view = self.read_paths(exchange, side, frozenset(paths))
+            if view is None:  # missing, or only a part of it can be read
+                view = exchange.values(side)
+            for path in paths:
+                for identity in values_at_path(view, path):
                     name = exchange.topic_name(identity)
                     if name is not None and identity not in WELL_KNOWN:
                         found[format_uuid(identity.bytes)] = name

@@ -53,6 +53,39 @@ def folded(make: Callable[[], Portraits], some: list[Exchange]) -> Portraits:
     return fold
 
 
+@pytest.mark.plain  # compiled methods call each other directly
+@pytest.mark.parametrize("word", ["clients", "groups", "topics", "brokers"])
+def test_names_of_alike_exchanges_are_found_once(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    make, some = FOLDS[word], exchanges("tour.pcapng") * 2
+    found: list[int] = []
+    kind: type[Portraits] = type(make())
+    find = kind.names_of_exchange
+
+    def noted(self: Portraits, exchange: Exchange) -> list[tuple[str, str]]:
+        found.append(exchange.place)
+        return find(self, exchange)
+
+    monkeypatch.setattr(kind, "names_of_exchange", noted)
+    alike = folded(make, some)
+    assert 0 < len(found) < len(some) / 2
+    monkeypatch.setattr(kind, "kind_of_exchange", lambda _self, _exchange: None)
+    each = folded(make, some)
+    assert alike.export() == each.export()
+    monkeypatch.undo()
+    monkeypatch.setattr(client_and_broker_portraits, "ALIKE_MAX", 3)
+    assert folded(make, some).export() == each.export()
+
+
+def test_the_names_of_topic_ids_are_read_without_the_rest_of_a_body() -> None:
+    told = [each for each in exchanges("three-nodes.pcapng.zst") if each.topic_names]
+    assert len(told) > 20
+    for exchange in told[:20]:
+        assert not hasattr(exchange, "_values")
+        names = exchange.topic_names
+        _ = exchange.request, exchange.response
+        assert exchange.topic_names == names
+
+
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize("word", FOLDS)
 @pytest.mark.parametrize("name", CLEAN)

@@ -1,8 +1,9 @@
 """Captures for measuring, made from real-looking traffic: exchanges in, a pcap of loopback TCP packets out.
 
 Every message is encoded by the project's own encoders at API versions that tshark 4.0 dissects too, so that both sides
-of a comparison do the same work. Three profiles: `small` (one record a message, many connections), `mixed` (batches of
-about 50 records in five codecs, groups, metadata), `big` (fetch responses of a megabyte with few records).
+of a comparison do the same work. Four profiles: `small` (one record a message, many connections), `mixed` (batches of
+about 50 records in five codecs, groups, metadata), `tiny` (as `mixed`, of records of 30 bytes), `big` (fetch responses
+of a megabyte with few records).
 """
 
 from __future__ import annotations
@@ -229,8 +230,17 @@ def small(rng: random.Random) -> Iterator[tuple[int, Exchange]]:
 
 def mixed(rng: random.Random) -> Iterator[tuple[int, Exchange]]:
     """Connection numbers and exchanges of about a hundred records in five codecs."""
+    return _batched(rng, 600)
+
+
+def tiny(rng: random.Random) -> Iterator[tuple[int, Exchange]]:
+    """Connection numbers and exchanges of about a hundred records of 30 bytes in five codecs."""
+    return _batched(rng, 22)
+
+
+def _batched(rng: random.Random, value: int) -> Iterator[tuple[int, Exchange]]:
     codecs = ("none", "gzip", "snappy", "lz4", "zstd")
-    batches = [_batch(rng, 40 + i, 600 + i, codec) for codec in codecs for i in range(8)]
+    batches = [_batch(rng, 40 + i, value + i, codec) for codec in codecs for i in range(8)]
     for at in itertools.count():
         number = rng.randrange(40)
         client = f"worker-{number}"
@@ -255,6 +265,7 @@ def big(rng: random.Random) -> Iterator[tuple[int, Exchange]]:
 PROFILES: dict[str, Callable[[random.Random], Iterator[tuple[int, Exchange]]]] = {
     "small": small,
     "mixed": mixed,
+    "tiny": tiny,
     "big": big,
 }
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from tests.bench.traffic import PROFILES, Exchange, Pcap, Side, connection, end
 
-DISTINCT: Final = {"small": 4000, "mixed": 400, "big": 20}
+DISTINCT: Final = {"small": 4000, "mixed": 400, "tiny": 400, "big": 20}
 # The share of exchanges from each profile.
 SHARES: Final = {"blend": {"small": 0.88, "mixed": 0.12}, **{name: {name: 1.0} for name in DISTINCT}}
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.client_and_broker_portraits import (
     Names,
@@ -139,6 +139,18 @@ class Groups(Portraits):
         if key in _COORDINATED and exchange.outcome == "complete" and not exchange._error_codes:
             names.append(("coordinators", info.broker))
         return names
+
+    def kind_of_exchange(self, exchange: Exchange) -> tuple[Any, ...]:
+        """Connection, client, API, whether it was refused, and the groups."""
+        return (
+            exchange.connection_info,
+            exchange._api_reader,
+            exchange.api_key,
+            exchange.api_version,
+            exchange.client_id,
+            exchange.outcome == "complete" and not exchange._error_codes,
+            *groups_of(exchange),
+        )
 
     def merge(self, other: Self) -> None:
         """Add the counts of `other`."""

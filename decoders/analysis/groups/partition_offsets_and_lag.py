@@ -184,7 +184,11 @@ class ReaderPosition:
     def count_read_range(self, start: int, end: int) -> None:
         """Count the offsets from `start` to below `end` as read."""
         self.read += end - start
-        self.ranges = merge_ranges([*self.ranges, (start, end)])
+        ranges = self.ranges
+        if ranges and ranges[-1][0] <= start <= ranges[-1][1]:  # most go on where the last one ended
+            ranges[-1] = (ranges[-1][0], max(ranges[-1][1], end))
+        else:
+            self.ranges = merge_ranges([*ranges, (start, end)])
 
     def merge(self, other: ReaderPosition) -> None:
         """Add what `other` has of the same reader."""
