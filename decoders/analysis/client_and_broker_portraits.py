@@ -63,6 +63,7 @@ __all__ = [
     "common_numbers",
     "facet_of_api",
     "groups_of",
+    "sender_and_api",
     "topics_of",
     "transactional_ids_of",
     "versions_used",
@@ -170,20 +171,15 @@ class _AlikeExchanges:
 
     def add_time(self, time_ns: int) -> None:
         """Add an exchange."""
-        if not self.count:
-            self.first = self.last = time_ns
-        elif time_ns > self.last:
-            self.last = time_ns
-        elif time_ns < self.first:
-            self.first = time_ns
+        self.first = time_ns if not self.count else min(self.first, time_ns)
+        self.last = max(self.last, time_ns)
         self.count += 1
 
 
 class Portraits(ABC):
     """The base of folds that make portraits by key. An exchange counts for each key that it is about.
 
-    Most exchanges are alike: they have been sent by the same client over the same connection, say, about the same
-    topics. Their names are found for the first of a kind; the others are counted, and added to the names at the end, or
+    Most exchanges are alike: names are found for the first of a kind, and the others are added to them at the end, or
     when ALIKE_MAX kinds are known.
     """
 
@@ -384,6 +380,14 @@ def _api_and_version(exchange: Exchange) -> str:
     return f"{exchange._api_reader.name} {exchange.api_version}"
 
 
+def sender_and_api(exchange: Exchange) -> tuple[Any, ...]:
+    """Connection, client, software and API version: the beginning of what `kind_of_exchange` returns."""
+    software = exchange.client_software
+    said = None if software is None else (software["name"], software["version"])
+    info, api_reader = exchange.connection_info, exchange._api_reader
+    return info, api_reader, exchange.api_key, exchange.api_version, exchange.client_id, said
+
+
 def common_numbers(group: GroupStatistics) -> Row:
     """The numbers of a portrait: latencies in ms, without answers that waited by design."""
     latency = group.percentiles() if group.values else {}
@@ -483,24 +487,12 @@ class Clients(Portraits):
 
     def kind_of_exchange(self, exchange: Exchange) -> tuple[Any, ...] | None:
         """Connection, client, API, user, library, and what the bodies name."""
-        extra, software = exchange.extra, exchange.client_software
+        extra = exchange.extra
         if extra is not None and "envelope" in extra:
             return None
-        return (
-            exchange.connection_info,
-            exchange._api_reader,
-            exchange.api_key,
-            exchange.api_version,
-            exchange.client_id,
-            None if software is None else (software["name"], software["version"]),
-            exchange.user,
-            None if extra is None else id(extra.get("library")),
-            *topics_of(exchange),
-            None,
-            *groups_of(exchange),
-            None,
-            *transactional_ids_of(exchange),
-        )
+        library = None if extra is None else id(extra.get("library"))
+        names = (*topics_of(exchange), None, *groups_of(exchange), None, *transactional_ids_of(exchange))
+        return (*sender_and_api(exchange), exchange.user, library, *names)
 
     def rows(self) -> list[Row]:
         """A row for each client and software, those with the most exchanges first.
@@ -618,15 +610,7 @@ class Brokers(Portraits):
 
     def kind_of_exchange(self, exchange: Exchange) -> tuple[Any, ...]:
         """Connection, client and API."""
-        software = exchange.client_software
-        return (
-            exchange.connection_info,
-            exchange._api_reader,
-            exchange.api_key,
-            exchange.api_version,
-            exchange.client_id,
-            None if software is None else (software["name"], software["version"]),
-        )
+        return sender_and_api(exchange)
 
     def names_of_exchange(self, exchange: Exchange) -> Names:
         """The broker's clients, their software and the APIs."""

@@ -16,6 +16,7 @@ from decoders.analysis.client_and_broker_portraits import (
     common_numbers,
     facet_of_api,
     groups_of,
+    sender_and_api,
     topics_of,
     versions_used,
 )
@@ -251,18 +252,7 @@ class TopicPortraits(Portraits):
 
     def kind_of_exchange(self, exchange: Exchange) -> tuple[Any, ...]:
         """Connection, client, API, and the topics and groups."""
-        software = exchange.client_software
-        return (
-            exchange.connection_info,
-            exchange._api_reader,
-            exchange.api_key,
-            exchange.api_version,
-            exchange.client_id,
-            None if software is None else (software["name"], software["version"]),
-            *topics_of(exchange),
-            None,
-            *groups_of(exchange),
-        )
+        return (*sender_and_api(exchange), *topics_of(exchange), None, *groups_of(exchange))
 
     def merge(self, other: Self) -> None:
         """Add the counts of `other`."""

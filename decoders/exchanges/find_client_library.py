@@ -12,7 +12,7 @@ shows too little. A client id that people chose is no evidence.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
@@ -64,6 +64,8 @@ PROGRAMS: Final[dict[str, str]] = {
     ),
 }
 BROKER: Final = "kafka-broker"
+# So many client ids are remembered, with their programs.
+_IDS_MAX: Final = 1024
 # No program makes longer client ids.
 _LONGEST: Final = 500
 # The APIs that tell most; one of them has to be seen, or a client id that the library made.
@@ -73,6 +75,7 @@ _LEAST: Final = 2
 _MANY: Final = 3
 
 
+@lru_cache(maxsize=_IDS_MAX)
 def find_program_of_client_id(client_id: str) -> dict[str, Any] | None:
     """The program that makes client ids like this one, as the `library` key of the record; None for other ids."""
     if len(client_id) > _LONGEST or _compile_program_names().fullmatch(client_id) is None:

@@ -22,6 +22,7 @@ from decoders.analysis.client_and_broker_portraits import (
     Portraits,
     common_numbers,
     groups_of,
+    sender_and_api,
     versions_used,
 )
 from decoders.analysis.groups.group_events import EVENT_APIS, GroupEvent, group_events_of
@@ -142,15 +143,8 @@ class Groups(Portraits):
 
     def kind_of_exchange(self, exchange: Exchange) -> tuple[Any, ...]:
         """Connection, client, API, whether it was refused, and the groups."""
-        return (
-            exchange.connection_info,
-            exchange._api_reader,
-            exchange.api_key,
-            exchange.api_version,
-            exchange.client_id,
-            exchange.outcome == "complete" and not exchange._error_codes,
-            *groups_of(exchange),
-        )
+        accepted = exchange.outcome == "complete" and not exchange._error_codes
+        return (*sender_and_api(exchange), accepted, *groups_of(exchange))
 
     def merge(self, other: Self) -> None:
         """Add the counts of `other`."""

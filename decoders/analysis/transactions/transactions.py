@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, Self
+from uuid import UUID
 
 from decoders.analysis.client_and_broker_portraits import (
     Names,
@@ -39,6 +40,8 @@ from decoders.analysis.transactions.rows import TransactionView, make_producer_r
 from decoders.analysis.transactions.stable_offsets import StableOffsets, stable_offset_paths
 from decoders.analysis.transactions.timeline import TransactionTimeline
 from decoders.errors import Malformed
+from decoders.exchanges.body_reader import SIDES
+from decoders.exchanges.learned_names import WELL_KNOWN, values_at_path
 from decoders.limits import PARTITIONS_KEPT_MAX, TRANSACTION_EVENTS_ALL_MAX, TRANSACTION_EVENTS_MAX
 from decoders.protocol_facts.api_keys import (
     DESCRIBE_PRODUCERS,
@@ -50,6 +53,7 @@ from decoders.protocol_facts.api_keys import (
     WRITE_TXN_MARKERS,
 )
 from decoders.wire.format_and_escape_text import format_rfc3339
+from decoders.wire.primitives import format_uuid
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
@@ -132,6 +136,7 @@ class Transactions(Portraits):
         self._software: dict[tuple[str, str], tuple[str, str]] = {}  # client and address → name and version
         self._offsets = StableOffsets()
         self._topic_names: dict[str, str] = {}  # by id, for exchanges before the name was known
+        self._named_ids: set[UUID] = set()  # those whose names are known
         self._places: set[TopicPartition] = set()  # those that counted exchanges tell to be held back
         self._last_ns = 0
         self._learns = False
@@ -171,7 +176,7 @@ class Transactions(Portraits):
             and (exchange.api_version or 0) >= 13
             and len(self._topic_names) < PARTITIONS_KEPT_MAX
         ):
-            self._topic_names.update(exchange.topic_names)
+            self._learn_topic_names(exchange)
         if key == WRITE_TXN_MARKERS:
             for marker in read_markers(exchange):
                 self._keep_event(self._markers, marker.producer_id, marker)
@@ -184,6 +189,18 @@ class Transactions(Portraits):
             for name, event in transaction_events_of(exchange):
                 self._keep_event(self._events, name, event)
                 self._keep_software(exchange, (event.client, event.address))
+
+    def _learn_topic_names(self, exchange: Exchange) -> None:
+        """Learn the names of the topic ids that have none beside them, from the paths that portraits need."""
+        for side in SIDES:
+            for path in exchange._api_reader.paths_of_nameless_topics(side):
+                for identity in values_at_path(exchange.view(side), path):
+                    if identity in self._named_ids:
+                        continue
+                    name = exchange.topic_name(identity)
+                    if name is not None and identity not in WELL_KNOWN:
+                        self._named_ids.add(identity)
+                        self._topic_names[format_uuid(identity.bytes)] = name
 
     def _keep_event(self, kept: dict[Any, EventSet], key: Any, event: TransactionEvent) -> None:
         its = kept.get(key)
