@@ -293,6 +293,7 @@ def test_offsets_that_a_transaction_commits_are_in_its_timeline() -> None:
     assert row["timeline"][2]["partitions"] == {"orders": [2]}
 
 
+@pytest.mark.plain  # limits are compiled in
 def test_only_the_latest_events_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transactions, "TRANSACTION_EVENTS_MAX", 3)
     scene = begun()
