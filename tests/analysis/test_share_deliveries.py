@@ -191,6 +191,7 @@ def test_states_of_earlier_versions_are_read() -> None:
     assert (row["shared"]["acquired"], row["locks"]) == (10, [])
 
 
+@pytest.mark.plain  # limits are compiled in
 def test_only_the_latest_events_of_a_partition_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(share_deliveries, "SHARE_EVENTS_MAX", 3)
     scene = Scene()

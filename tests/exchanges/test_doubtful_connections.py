@@ -75,6 +75,7 @@ def test_other_protocols_stay_what_they_are(data: bytes) -> None:
         assert [row[0] for row in told(every)] in (["not_kafka"], ["tls"])
 
 
+@pytest.mark.plain  # limits are compiled in
 def test_only_so_many_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     every = one_after_another([(True, UNKNOWN)], [(True, UNKNOWN)], kafka(), ports=(50000, 50001, 50003))
     assert told(every) == [(1, 99, "unanswered")] * 2

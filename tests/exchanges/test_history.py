@@ -349,6 +349,7 @@ def test_a_node_is_listed_where_it_has_an_id_and_an_address(row: dict[str, Any],
     assert [(*node, node.address) for node in list_nodes_of_answer({"brokers": [row]})] == listed
 
 
+@pytest.mark.plain  # compiled methods call each other directly
 @pytest.mark.parametrize("version", [3, 4])
 def test_heartbeats_that_repeat_what_is_known_are_compared_not_read(
     version: int, monkeypatch: pytest.MonkeyPatch
