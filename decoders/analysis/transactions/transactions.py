@@ -41,7 +41,7 @@ from decoders.analysis.transactions.stable_offsets import StableOffsets, stable_
 from decoders.analysis.transactions.timeline import TransactionTimeline
 from decoders.errors import Malformed
 from decoders.exchanges.body_reader import SIDES
-from decoders.exchanges.learned_names import WELL_KNOWN, values_at_path
+from decoders.exchanges.topic_and_node_names import WELL_KNOWN, values_at_path
 from decoders.limits import PARTITIONS_KEPT_MAX, TRANSACTION_EVENTS_ALL_MAX, TRANSACTION_EVENTS_MAX
 from decoders.protocol_facts.api_keys import (
     DESCRIBE_PRODUCERS,
@@ -53,7 +53,7 @@ from decoders.protocol_facts.api_keys import (
     WRITE_TXN_MARKERS,
 )
 from decoders.wire.format_and_escape_text import format_rfc3339
-from decoders.wire.primitives import format_uuid
+from decoders.wire.primitive_types import format_uuid
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
