@@ -229,18 +229,16 @@ class Portraits(ABC):
         if alike is None:
             self._add_first_of_kind(exchange, kind)
             return
-        time_ns = exchange.time_ns
-        alike.add_time(time_ns)
+        alike.add_time(exchange.time_ns)
         self.counted_apart = bool(alike.portraits)
         for portrait in alike.portraits:
-            portrait.extend_time(time_ns, time_ns)
+            portrait.extend_time(exchange.time_ns, exchange.time_ns)
             self._count_exchange(portrait.statistics, exchange)
 
     def _add_first_of_kind(self, exchange: Exchange, kind: tuple[Any, ...] | None) -> None:
         """Count an exchange with its names; those of its kind are known from now on."""
         time_ns = exchange.time_ns
         names: Names | None = None
-        self.counted_apart = False
         apart: dict[tuple[Any, ...], Portrait] = {}
         for key in self.keys_of_exchange(exchange):
             portrait = self._found.get(key) or self._add_portrait(key)
@@ -252,11 +250,11 @@ class Portraits(ABC):
                 continue
             if names is None:
                 names = self.names_of_exchange(exchange)
-                self.counted_apart = True
             apart[key] = portrait
             room = self._names < NAMES_OF_PORTRAITS_MAX
             for facet, name in names:
                 self._names += portrait.count_name(facet, name, 1, time_ns, time_ns, room=room)
+        self.counted_apart = bool(apart)
         if kind is not None and all(self._found.get(key) is portrait for key, portrait in apart.items()):
             if len(self._alike) >= ALIKE_MAX:
                 self.count_alike_exchanges()
@@ -265,9 +263,7 @@ class Portraits(ABC):
     def count_alike_exchanges(self) -> None:
         """Count the names of exchanges that were like others; no kind is known from then on."""
         alike, self._alike = self._alike, {}
-        for its in alike.values():
-            if not its.count:
-                continue
+        for its in [each for each in alike.values() if each.count]:
             for portrait in its.portraits:
                 room = self._names < NAMES_OF_PORTRAITS_MAX
                 for facet, name in its.names:
@@ -323,11 +319,10 @@ class Portraits(ABC):
             group.unanswered += 1
         elif exchange._failed and exchange.outcome == "complete":
             group.undecoded += 1
-        if exchange._error_codes:
-            errors = exchange.unexpected
-            if errors:
-                group.failed += 1
-                group.codes.update([code for _, code in errors])
+        errors = exchange.unexpected if exchange._error_codes else None
+        if errors:
+            group.failed += 1
+            group.codes.update([code for _, code in errors])
         waited = waited_ns(exchange) if exchange.api_key in WAITING else None
         if waited is not None:
             group.waited += 1
