@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import combinations
+from operator import itemgetter
 from typing import Any
 
 from decoders.named_tuple import NamedTuple
@@ -56,11 +57,15 @@ def find_misrouted_batches(batches: Iterable[SentBatch], *, complete: bool = Tru
     found: list[MisroutedBatch] = []
     for by_place in sent.values():
         for its in by_place.values():
-            its.sort(key=_key_in_order_of_time)
+            its.sort(key=_TIME_AND_SEQUENCE)
         found += _find_batches_of_other_topics(by_place, complete=complete)
         if complete and len(by_place) > 1:
             found += _find_sequences_of_other_partitions(by_place)
     return sorted(found, key=lambda each: (_key_in_order_of_time(each.batch), each.rightful))
+
+
+# The order of batches of one partition.
+_TIME_AND_SEQUENCE = itemgetter(0, 5)
 
 
 def _key_in_order_of_time(batch: SentBatch) -> tuple[int, str, int, int]:
@@ -71,7 +76,7 @@ def _find_batches_of_other_topics(
     by_place: dict[Place, list[SentBatch]], *, complete: bool
 ) -> Iterator[MisroutedBatch]:
     """Batches that are the same under two topics."""
-    if len({topic for topic, _ in by_place}) < 2:
+    if len({topic for topic, _ in by_place}) < 2 or not _have_alike_batches(by_place):
         return
     alike: defaultdict[tuple[int, int], dict[str, SentBatch]] = defaultdict(dict)
     totals: Counter[str] = Counter()
@@ -100,6 +105,17 @@ def _find_batches_of_other_topics(
             broken = [each for its, each in places if _breaks_sequence(its, each)]
         wrong, right = (one, other) if broken == [one] else (other, one)
         yield MisroutedBatch(wrong, (right.topic, right.partition), right, bool(broken))
+
+
+def _have_alike_batches(by_place: dict[Place, list[SentBatch]]) -> bool:
+    """Whether a sequence with a checksum is under two topics, as hardly any is."""
+    first: dict[tuple[int, int], str] = {}
+    return any(
+        first.setdefault((sequence, crc), topic) != topic
+        for (topic, _), its in by_place.items()
+        for _, _, _, _, _, sequence, _, crc, _ in its
+        if crc >= 0
+    )
 
 
 def _find_sequences_of_other_partitions(by_place: dict[Place, list[SentBatch]]) -> Iterator[MisroutedBatch]:

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +32,16 @@ from tests.proxy.hidden import port_base
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 TOUR: Final = str(ROOT / "captures" / "tour.pcapng")
+THREE_NODES: Final = str(ROOT / "captures" / "three-nodes.pcapng.zst")
+NO_CONNECTION: Final = str(ROOT / "captures" / "faults" / "no-connection.pcap.zst")
+# Captures that are made: bytes, profile, connections.
+CAPTURES: Final = {
+    "small": (6_000_000, "small", 40),
+    "blend": (12_000_000, "blend", 40),
+    "mixed": (3_000_000, "mixed", 40),
+    "readings": (3_000_000, "readings", 40),
+    "many": (3_000_000, "blend", 4000),
+}
 # valgrind counts each byte that one instruction copies; so libraries are to copy without it.
 _COPY: Final = {"GLIBC_TUNABLES": "glibc.cpu.x86_rep_movsb_threshold=1000000000"}
 _TOOL: Final = (
@@ -126,18 +136,20 @@ def ask(port: int, rounds: int) -> None:
                 left -= len(link.recv(left))
 
 
-def cases(small: str, blend: str, node: Node, broker: int) -> Iterator[tuple[str, Measure]]:
-    """The cases with their names; `small` and `blend` are captures made by tests.bench.volume."""
+def cases(made: Mapping[str, str], node: Node, broker: int) -> Iterator[tuple[str, Measure]]:
+    """The cases with their names; `made` are captures by tests.bench.volume, by their names."""
     yield "kw --version", command("--version")
     yield "kw --help", command("--help")
     yield "TAB, an option", command("__complete", "fish", "", "sniff", "--col")
     yield "TAB, a field", command("__complete", "zsh", "", "call", "Metadata", "topics[].n")
     yield "TAB, a property", command("__complete", "property", "secur", "call", "-X")
-    for title, file in (("tour", TOUR), ("small", small), ("blend", blend)):
+    for title, file in (("tour", TOUR), *((name, made[name]) for name in ("small", "blend"))):
         for output in ("text", "ndjson"):
             yield f"kw sniff, {title}, {output}", command("sniff", file, "-o", output)
         yield f"kw stats, {title}", command("stats", file)
         yield f"kw pipeline run, {title}", command("pipeline", "run", file, "--out", "FOLDER", "--engine", "local")
+    for title, file in {"no-connection": NO_CONNECTION, "tour": TOUR, "three-nodes": THREE_NODES, **made}.items():
+        yield f"kw doctor, {title}", command("doctor", file, "--fail-on", "never")
     for api in ("Metadata", "ApiVersions"):
         yield f"kw call {api}", command("call", api, "-b", node.server, "-o", "ndjson")
     yield "a request, no log", requests(broker, "--no-log")
@@ -154,11 +166,11 @@ def main() -> int:
     node = Node({3: (0, 12)}, {})
     with tempfile.TemporaryDirectory() as name, node, child(["tests.bench.fake_broker"]) as broker:
         node.answers = {3: metadata(node)}
-        small, blend = Path(name) / "small.pcap", Path(name) / "blend.pcap"
-        volume.write(small, 6_000_000, profile="small")
-        volume.write(blend, 12_000_000)
+        made = {title: str(Path(name) / f"{title}.pcap") for title in CAPTURES}
+        for title, (size, profile, connections) in CAPTURES.items():
+            volume.write(Path(made[title]), size, profile=profile, connections=connections)
         print("   ".join(["case".ljust(28), *(f"{tree.name:>18}" for tree in trees)]))
-        for title, measure in cases(str(small), str(blend), node, first_port(broker)):
+        for title, measure in cases(made, node, first_port(broker)):
             if asked.only in title:
                 found = [measure(tree) for tree in trees]
                 shown = [f"{each:10.1f} ({each / found[0]:.3f})" for each in found]

@@ -1,9 +1,10 @@
 """Captures for measuring, made from real-looking traffic: exchanges in, a pcap of loopback TCP packets out.
 
 Every message is encoded by the project's own encoders at API versions that tshark 4.0 dissects too, so that both sides
-of a comparison do the same work. Four profiles: `small` (one record a message, many connections), `mixed` (batches of
-about 50 records in five codecs, groups, metadata), `tiny` (as `mixed`, of records of 30 bytes), `big` (fetch responses
-of a megabyte with few records).
+of a comparison do the same work. Profiles: `small` (one record a message, many connections), `mixed` (batches of about
+50 records in five codecs, groups, metadata), `tiny` (as `mixed`, of records of 30 bytes), `big` (fetch responses of a
+megabyte with few records), `readings` (twenty records of 30 bytes a batch, three partitions a request, idempotent
+producers).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import itertools
 import random
 import struct
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,21 +130,24 @@ def _batch(rng: random.Random, count: int, value: int, codec: str, base: int = 0
 
 
 def _produce(rng: random.Random, at: int, client: str, records: bytes) -> Exchange:
-    topic, partition = rng.choice(["orders", "payments", "clicks"]), rng.randrange(12)
+    return _produce_to(at, client, rng.choice(["orders", "payments", "clicks"]), {rng.randrange(12): records})
+
+
+def _produce_to(at: int, client: str, topic: str, parts: dict[int, bytes]) -> Exchange:
+    """A Produce with the records of each partition, and its answer."""
+    sent = [{"index": partition, "records": records} for partition, records in parts.items()]
     request = {
         "transactional_id": None,
         "acks": -1,
         "timeout_ms": 30000,
-        "topic_data": [{"name": topic, "partition_data": [{"index": partition, "records": records}]}],
+        "topic_data": [{"name": topic, "partition_data": sent}],
     }
-    done = {"index": partition, "error_code": 0, "base_offset": at, "log_append_time_ms": -1, "log_start_offset": 0}
+    done = [
+        {"index": partition, "error_code": 0, "base_offset": at, "log_append_time_ms": -1, "log_start_offset": 0}
+        for partition in parts
+    ]
     return _pair(
-        0,
-        7,
-        at,
-        client,
-        request,
-        {"responses": [{"name": topic, "partition_responses": [done]}], "throttle_time_ms": 0},
+        0, 7, at, client, request, {"responses": [{"name": topic, "partition_responses": done}], "throttle_time_ms": 0}
     )
 
 
@@ -262,11 +267,34 @@ def big(rng: random.Random) -> Iterator[tuple[int, Exchange]]:
         yield at % 4, _fetch(rng, at, f"mirror-{at % 4}", rng.choice(batches))
 
 
+def readings(rng: random.Random) -> Iterator[tuple[int, Exchange]]:
+    """Connection numbers and exchanges of batches of twenty small records, by idempotent producers."""
+    sent: Counter[tuple[int, str, int]] = Counter()
+
+    def make_batch(base: int, header: Batch) -> bytes:
+        at_ms = 1_789_999_990_000
+        return encode_batch([Record(base + at, at_ms + at, None, rng.randbytes(30)) for at in range(20)], header)
+
+    for at in itertools.count():
+        number, topic = rng.randrange(40), rng.choice(["orders", "payments", "clicks"])
+        if at % 3 == 0:
+            batches = b"".join(make_batch(60 * at + 20 * part, Batch()) for part in range(3))
+            yield number, _fetch(rng, 60 * at, f"reader-{number}", batches)
+            continue
+        parts = {}
+        for partition in rng.sample(range(12), 3):
+            first = sent[number, topic, partition]
+            parts[partition] = make_batch(0, Batch(producer_id=number, producer_epoch=0, base_sequence=first))
+            sent[number, topic, partition] += 20
+        yield number, _produce_to(60 * at, f"meter-{number}", topic, parts)
+
+
 PROFILES: dict[str, Callable[[random.Random], Iterator[tuple[int, Exchange]]]] = {
     "small": small,
     "mixed": mixed,
     "tiny": tiny,
     "big": big,
+    "readings": readings,
 }
 
 

@@ -10,12 +10,16 @@ from __future__ import annotations
 import argparse
 import itertools
 import random
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.bench.traffic import PROFILES, Exchange, Pcap, Side, connection, end
 
-DISTINCT: Final = {"small": 4000, "mixed": 400, "tiny": 400, "big": 20}
+DISTINCT: Final = {"small": 4000, "mixed": 400, "tiny": 400, "big": 20, "readings": 4000}
+# Profiles whose clients send their exchanges in order: they have sequences.
+IN_ORDER: Final = frozenset({"readings"})
 # The share of exchanges from each profile.
 SHARES: Final = {"blend": {"small": 0.88, "mixed": 0.12}, **{name: {name: 1.0} for name in DISTINCT}}
 
@@ -34,11 +38,13 @@ def write(path: Path, size: int, *, profile: str = "blend", connections: int = 4
     shares = list(SHARES[profile].values())
     pcap = Pcap(path)
     ends: dict[int, tuple[Side, Side]] = {}
+    turns: defaultdict[int, Iterator[int]] = defaultdict(itertools.count)
     count = 0
     while pcap.size < size:
         number = 0 if rng.random() < hot else rng.randrange(connections)
         (clients,) = rng.choices(made, shares)
-        request, response = rng.choice(clients[number % len(clients)])
+        its = clients[number % len(clients)]
+        request, response = its[next(turns[number]) % len(its)] if profile in IN_ORDER else rng.choice(its)
         if number not in ends:
             ends[number] = connection(pcap, number)
         client, broker = ends[number]

@@ -204,7 +204,9 @@ def _observe_sequence(its: Observation, head: BatchHead, exchange: Exchange, cod
     if not code:
         after = head.base_sequence + head.records
         its.keep_first_and_last("next", exchange.time_ns, after)
-        its.keep_greatest("reached", after)
+        most = its.most
+        if "reached" not in most or after > most["reached"]:
+            most["reached"] = after
     elif code == _OUT_OF_ORDER:
         its.count_exchange(exchange)
         its.keep_first_and_last("refused", exchange.time_ns, head.base_sequence)

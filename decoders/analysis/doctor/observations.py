@@ -272,16 +272,21 @@ class Observations:
         """The observation of this kind and subject; None where there is none."""
         return self._found.get(key)
 
-    def items_of_kind(self, kind: str) -> Iterator[tuple[Any, Observation]]:
-        """Subject and observation, for all observations of a kind, in the order of subjects."""
+    def items_of_kind(self, kind: str, edge: str | None = None) -> Iterator[tuple[Any, Observation]]:
+        """Subject and observation, for all observations of a kind, in the order of subjects.
+
+        With `edge` only those with a first and a last value of this name, which may be few of very many.
+        """
         if self._grouped != len(self._found):
             self._by_kind, self._ordered = {}, set()
             for key, each in self._found.items():
                 self._by_kind.setdefault(key[0], []).append((key[1:], each))
             self._grouped = len(self._found)
         found = self._by_kind.get(kind, [])
+        if edge is not None:
+            return iter(sorted((item for item in found if edge in item[1].edges), key=_rank_subject))
         if kind not in self._ordered:
-            found.sort(key=lambda item: [(part is not None, str(part)) for part in item[0]])
+            found.sort(key=_rank_subject)
             self._ordered.add(kind)
         return iter(found)
 
@@ -306,6 +311,10 @@ class Observations:
             if not key or not isinstance(key[0], str) or not all(isinstance(part, _PART) for part in key):
                 raise Malformed("an observation without a kind")
             self._found[key] = Observation.make_resumed(each)
+
+
+def _rank_subject(item: tuple[Any, Observation]) -> list[tuple[bool, str]]:
+    return [(part is not None, str(part)) for part in item[0]]
 
 
 _PART: Final = (str, int, type(None))

@@ -340,7 +340,11 @@ def _sum_counts(one: SentAgain, other: SentAgain) -> SentAgain:
     late = other
     if one.last[0] >= other.last[0]:
         late = max(one, other, key=lambda its: (its.last[0], its.last[2], its.last[3], its.client))
-    place = late.place if late.place != _NO_PLACE or one.place == other.place else max(one.place, other.place, key=_ids)
+    place = (
+        late.place
+        if late.place != _NO_PLACE or one.place == other.place
+        else max(one.place, other.place, key=_number_of_place)
+    )
     return SentAgain(
         late.client,
         late.topic,
@@ -363,7 +367,7 @@ def _sum_counts(one: SentAgain, other: SentAgain) -> SentAgain:
     )
 
 
-def _ids(place: _Place) -> tuple[int, int]:
+def _number_of_place(place: _Place) -> tuple[int, int]:
     return place[1:]
 
 

@@ -18,8 +18,8 @@ __all__ = ["SEQUENCES", "describe_broken_sequence", "is_among_other_batches"]
 
 def describe_broken_sequence(case: Case, topic: str | None, clients: list[str]) -> str | None:
     """Words for the sequence numbers of the first refusal: which was expected, which came, and how that happens."""
-    for (client, where, number, producer_id), seen in case.seen.items_of_kind("sequence"):
-        if producer_id < 0 or where != topic or client not in clients or not {"next", "refused"} <= seen.edges.keys():
+    for (client, where, number, producer_id), seen in case.seen.items_of_kind("sequence", "refused"):
+        if producer_id < 0 or where != topic or client not in clients or "next" not in seen.edges:
             continue
         (_, came), _ = seen.edges["refused"]
         _, (_, expected) = seen.edges["next"]
@@ -58,8 +58,8 @@ def _find_resent_batches(case: Case) -> Iterator[Found]:
 def _find_restarted_sequences(case: Case) -> Iterator[Found]:
     """Producers that count from 0 again, and are refused for it: one finding for a client and topic."""
     told: set[tuple[str, str | None]] = set()
-    for (client, topic, number, producer_id), seen in case.seen.items_of_kind("sequence"):
-        if producer_id < 0 or (client, topic) in told or not {"next", "refused"} <= seen.edges.keys():
+    for (client, topic, number, producer_id), seen in case.seen.items_of_kind("sequence", "refused"):
+        if producer_id < 0 or (client, topic) in told or "next" not in seen.edges:
             continue
         (_, came), (_, goes_on) = seen.edges["refused"]
         _, (_, expected) = seen.edges["next"]
