@@ -194,7 +194,7 @@ def things_of_a_profile(count: int) -> int:
     return len(profile.things)
 
 
-@limited_by("groups.lag.MOMENTS_MAX")
+@limited_by("groups.partition_offsets_and_lag.MOMENTS_MAX")
 def moments(count: int) -> int:
     """Spans of about a second, which are joined in pairs where there are too many; the latest of each stays."""
     found = Moments()
@@ -208,7 +208,7 @@ def moments(count: int) -> int:
     return min(count, LIMIT)
 
 
-@limited_by("groups.lag.RANGES_MAX")
+@limited_by("groups.partition_offsets_and_lag.RANGES_MAX")
 def ranges_that_were_read(count: int) -> int:
     """The nearest become one where there are too many."""
     gaps = [10, 3, 5, 3, 8, 20, 20, 20]
@@ -222,7 +222,7 @@ def ranges_that_were_read(count: int) -> int:
     return len(made)
 
 
-@limited_by("groups.lag.PARTITIONS_KEPT_MAX")
+@limited_by("groups.partition_offsets_and_lag.PARTITIONS_KEPT_MAX")
 def commits_of_groups(count: int) -> int:
     """Half of them, those told first, make room for others."""
     offsets = GroupOffsets()
@@ -238,7 +238,7 @@ def commits_of_groups(count: int) -> int:
     return LIMIT
 
 
-@limited_by("groups.lag.PARTITIONS_KEPT_MAX")
+@limited_by("groups.partition_offsets_and_lag.PARTITIONS_KEPT_MAX")
 def ended_transactions(count: int) -> int:
     offsets = GroupOffsets()
     for number in [*range(count), 0]:
@@ -248,7 +248,7 @@ def ended_transactions(count: int) -> int:
     return len(offsets.transactions)
 
 
-@limited_by("groups.lag.PARTITIONS_KEPT_MAX")
+@limited_by("groups.partition_offsets_and_lag.PARTITIONS_KEPT_MAX")
 def counts_of_share_groups(count: int) -> int:
     offsets = GroupOffsets()
     one = ShareCounts(*range(1, len(ShareCounts._fields) + 1))
@@ -262,7 +262,7 @@ def group_event(time_ns: int) -> GroupEvent:
     return GroupEvent(time_ns, "joined", "m", 1, time_ns, "classic", "app", "10.0.0.1", None, 0, None, ())
 
 
-@limited_by("groups.histories.GROUP_EVENTS_MAX")
+@limited_by("groups.group_histories.GROUP_EVENTS_MAX")
 def events_of_a_group(count: int) -> int:
     """The latest of them, in whatever order they come."""
     histories = GroupHistories()
@@ -279,7 +279,7 @@ def events_of_a_group(count: int) -> int:
     return len(history.events)
 
 
-@limited_by("groups.histories.GROUP_EVENTS_ALL_MAX")
+@limited_by("groups.group_histories.GROUP_EVENTS_ALL_MAX")
 def events_of_all_groups(count: int) -> int:
     histories = GroupHistories()
     for number in range(count):
@@ -291,7 +291,7 @@ def events_of_all_groups(count: int) -> int:
     return len(kept)
 
 
-@limited_by("groups.histories.GROUP_MEMBERS_MAX")
+@limited_by("groups.group_histories.GROUP_MEMBERS_MAX")
 def members_of_a_group(count: int) -> int:
     histories = GroupHistories()
     histories.keep_event("g", group_event(1), None)  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from zlib import crc32
 
 import pytest
 
-from decoders.filters.fields import FIELDS
+from decoders.filters.filter_field_table import FIELDS
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw
 
