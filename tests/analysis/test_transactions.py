@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -11,6 +12,7 @@ import pytest
 
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.transactions import transactions
+from decoders.analysis.transactions.abort_commands import make_describe_producers_command, make_marker_command
 from decoders.analysis.transactions.transactions import Transactions
 from decoders.records.encode_batches import encode_batch
 from decoders.records.record_and_batch import Batch, Record
@@ -344,3 +346,11 @@ def test_healthy_captures_hold_nothing_back(name: str) -> None:
     found = json.loads(kw("transactions", str(FOLDER / name), "-o", "json", "-q").out)
     assert [(row["transactional_id"], row["state"]) for row in found if row["holds"] or not row["sure"]] == []
     assert {row["state"] for row in found} <= {"idle", "committed", "aborted"}
+
+
+def test_commands_name_any_topic_as_one_word_of_a_shell() -> None:
+    """A capture may name a topic that ends the quotes of a shell."""
+    topic = "it's; rm -rf $HOME"
+    commands = make_describe_producers_command("b:1", topic, 3), make_marker_command("b:1", [(topic, 3)], (7, 0))
+    for command in commands:
+        assert sum(word.endswith(f".name={topic}") for word in shlex.split(command)) == 1

@@ -23,7 +23,8 @@ def make_abort_command(broker: str, transactional_id: str) -> str:
 def make_describe_producers_command(leader: str, topic: str, partition: int) -> str:
     """The command that shows whose transaction is open in a partition."""
     return (
-        f"kw call DescribeProducers -b {leader} 'topics[0].name={topic}' 'topics[0].partition_indexes:=[{partition}]'"
+        f"kw call DescribeProducers -b {leader} {quote(f'topics[0].name={topic}')}"
+        f" 'topics[0].partition_indexes:=[{partition}]'"
     )
 
 
@@ -49,8 +50,4 @@ def make_marker_command(
         ),
         *([] if coordinator_epoch is None else [f"coordinator_epoch={max(coordinator_epoch, 0)}"]),
     ]
-    return f"kw call WriteTxnMarkers -b {leader} {' '.join(_quote_word(f'markers[0].{word}') for word in words)}"
-
-
-def _quote_word(word: str) -> str:
-    return f"'{word}'"
+    return f"kw call WriteTxnMarkers -b {leader} {' '.join(quote(f'markers[0].{word}') for word in words)}"
