@@ -91,9 +91,9 @@ class BrowseApp(App[int]):
     #message.shown { display: block; }
     #message.beside { layout: horizontal; }
     MessagePane { height: 1fr; width: 1fr; }
-    BytesPane { display: none; height: 1fr; border-top: solid; }
+    BytesPane { display: none; height: 1fr; border-top: solid ansi_default; }
     BytesPane.shown { display: block; }
-    #message.beside BytesPane { width: 81; border-top: none; border-left: solid; }
+    #message.beside BytesPane { width: 81; border-top: none; border-left: solid ansi_default; }
     """
 
     def __init__(
