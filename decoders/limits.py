@@ -247,7 +247,7 @@ RECORDS_TRACED_MAX: Final = 10_000
 TRACED_TEXT_MAX: Final = 200
 # Written records with headers that `kw trace --downstream` keeps, 1 to 2 KB each, and of each topic whoever wrote them;
 # how many steps it follows on.
-RECORDS_WITH_HEADERS_MAX: Final = 100_000
+RECORDS_WITH_HEADERS_MAX: Final = 50_000
 HEADERS_SAMPLED: Final = 200
 DOWNSTREAM_STEPS_MAX: Final = 8
 # Runs of values of one topic and schema that `kw trace --misrouted --values` keeps, until their subject is told.

@@ -4,8 +4,14 @@ Theory of operation. A producer counts the records of each partition by itself: 
 that follows the last one. A batch that begins elsewhere, while in another partition of the same producer just this
 sequence is missing, was made for that partition. And a batch is made for one topic: the same producer id, epoch,
 sequence and checksum under two topics is one batch that was sent to both, unless the application writes everything to
-both. Then the batches with sequence 0 are the same too, or most batches of one of the two topics. And batches whose
-sequences follow under both topics are two, which are alike by chance: the same text in the same millisecond.
+both. Then the batches with sequence 0 are the same too, or most batches of one of the two topics.
+
+Where the sequence follows under both topics, bytes alone do not tell. The checksum covers records, create time,
+producer and sequence, so the batches are the same; but a producer that writes a text to two topics in one millisecond
+makes two that are the same where it happens to count alike. What tells is what the producer sent next. It has counted
+its own batch, and goes on behind it. A batch that came from elsewhere it has not counted: its next one has the same
+sequence again, with other records. (A batch that was too large is split into smaller ones, the first of which has its
+sequence.)
 """
 
 from __future__ import annotations
@@ -40,13 +46,15 @@ class SentBatch(NamedTuple):
 class MisroutedBatch(NamedTuple):
     """A batch, and the topic and partition that it was made for.
 
-    `twin`: the same batch there; without one, its sequence is missing there. `sure`: its sequence does not follow.
+    `twin`: the same batch there; without one, its sequence is missing there. `sure`: its sequence does not follow, or,
+    `contested`, the producer gave it to another batch too.
     """
 
     batch: SentBatch
     rightful: Place
     twin: SentBatch | None
     sure: bool
+    contested: bool = False
 
 
 def find_misrouted_batches(batches: Iterable[SentBatch], *, complete: bool = True) -> list[MisroutedBatch]:
@@ -97,14 +105,17 @@ def _find_batches_of_other_topics(
     for topics, one, other in pairs:
         if topics in copied or 2 * shared[topics] > max(totals[name] for name in topics):
             continue
-        broken = []
+        broken, contested = [], False
         if complete:
             places = [(by_place[each.topic, each.partition], each) for each in (one, other)]
-            if all(_follows_sequence(*place) for place in places):
-                continue
             broken = [each for its, each in places if _breaks_sequence(its, each)]
+            if all(_follows_sequence(*place) for place in places):
+                broken = [each for its, each in places if _is_contested(its, each)]
+                contested = len(broken) == 1
+                if not contested:
+                    continue
         wrong, right = (one, other) if broken == [one] else (other, one)
-        yield MisroutedBatch(wrong, (right.topic, right.partition), right, bool(broken))
+        yield MisroutedBatch(wrong, (right.topic, right.partition), right, bool(broken), contested)
 
 
 def _have_alike_batches(by_place: dict[Place, list[SentBatch]]) -> bool:
@@ -145,6 +156,15 @@ def _breaks_sequence(its: list[SentBatch], batch: SentBatch) -> bool:
 def _follows_sequence(its: list[SentBatch], batch: SentBatch) -> bool:
     """Whether a batch follows one before it in its partition."""
     return any(each.sequence + each.records == batch.sequence and each.time < batch.time for each in its)
+
+
+def _is_contested(its: list[SentBatch], batch: SentBatch) -> bool:
+    """Whether the producer gave the sequence of a batch to another one later, which is no piece of it."""
+    return any(
+        each.sequence == batch.sequence and each.crc not in (-1, batch.crc) and each.records >= batch.records
+        for each in its
+        if each.time > batch.time
+    )
 
 
 def _missing_sequences(its: list[SentBatch]) -> Iterator[tuple[int, int]]:

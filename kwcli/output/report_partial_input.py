@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.wire.format_and_escape_text import format_size
-from kwcli.output.short_texts import palette
+from kwcli.output.short_texts import count_of, palette
 
 if TYPE_CHECKING:
     from kwcli.output.output_settings import Settings
@@ -58,12 +58,14 @@ def list_partial_sentences(partial: PartialRun | None) -> list[str]:
     return [] if partial is None else [describe_partial_run(partial)]
 
 
-def describe_full_index(left_out: int) -> list[str]:
-    """What an answer about records says where the index of offsets was full and `left_out` rows had no room."""
-    if not left_out:
+def describe_full_index(left_out: Mapping[str, int]) -> list[str]:
+    """What an answer about records says where there was no room for so many of these nouns."""
+    parts = [count_of(count, noun) for noun, count in sorted(left_out.items(), key=lambda each: -each[1]) if count]
+    if not parts:
         return []
-    noun = "batch, read or commit is" if left_out == 1 else "batches, reads and commits are"
-    return [f"{left_out:,} {noun} beyond what kw keeps, and left out: ask for less, by --topic, --since or --until"]
+    what = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+    verb = "is" if sum(left_out.values()) == 1 else "are"
+    return [f"{what} {verb} beyond what kw keeps, and left out: ask for less, by --topic, --since or --until"]
 
 
 def describe_judged_part(coverage: RunCoverage) -> str:

@@ -76,7 +76,7 @@ def rows(scene: Scene, question: str = "orders/0@10") -> list[dict[str, Any]]:
     in_order = DownstreamTraces(parse_asked_records(question), in_order=True)
     for each in exchanges:
         in_order.add(each)
-    assert (in_order.rows(), in_order.left_out) == (found, 0)
+    assert (in_order.rows(), in_order.left_out.total()) == (found, 0)
     alone = RecordTraces(parse_asked_records(question))
     for each in exchanges:
         alone.add(each)
@@ -209,7 +209,7 @@ def left_out(scene: Scene, *, parts: int = 1) -> int:
     whole, size = fold_exchanges("orders/0@0", []), -(-len(exchanges) // parts)
     for at in range(0, len(exchanges), size):
         whole.merge(fold_exchanges("orders/0@0", exchanges[at : at + size]))
-    return whole.left_out
+    return whole.left_out.total()
 
 
 def busy_scene(reads_at: float) -> Scene:
@@ -252,9 +252,9 @@ def test_records_of_writers_that_were_found_to_be_readers_too_late_are_counted(m
         write(writer, at, "out", 2 * at, {"id": f"{at}"}, {"id": f"{at}+"}, client="a")
     question = "orders/0@0"
     folds = [fold_exchanges(question, each.exchanges(fold_exchanges(question, []))) for each in (reader, writer)]
-    assert folds[1].left_out == 0
+    assert folds[1].left_out.total() == 0
     folds[0].merge(folds[1])
-    assert folds[0].left_out == 6
+    assert folds[0].left_out == {"written record": 6}
 
 
 def test_batches_of_writers_that_have_not_read_are_not_read_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,7 +288,7 @@ def test_records_of_readers_are_kept_where_others_write_more_than_there_is_room_
     write(scene, 9, "invoices", 70, {"id": "4"}, client="billing-out", host="10.0.0.3")
     fold = fold_exchanges("orders/0@8", scene.exchanges(DownstreamTraces(parse_asked_records("orders/0@8"))))
     assert downstream(fold.rows()) == [("invoices@70", "orders@8", ["id"], 1)]
-    assert fold.left_out == 0
+    assert fold.left_out.total() == 0
 
 
 def test_a_damaged_state_is_an_error_of_ours() -> None:

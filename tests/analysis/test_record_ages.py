@@ -192,24 +192,34 @@ def test_no_ages_are_explained() -> None:
 @pytest.mark.plain
 @pytest.mark.parametrize("form", ["text", "csv"])
 @pytest.mark.parametrize(
-    "words",
+    ("words", "left_out"),
     [
-        ("stats", "--metric", "age", str(TOUR)),
-        ("trace", str(TOUR), "key=customer-3"),
-        ("trace", "--losses", str(TOUR)),
-        ("trace", "--duplicates", str(TOUR)),
+        (
+            ("stats", "--metric", "age", str(TOUR)),
+            "8 batches, 7 reads, 2 transaction ends, 2 markers and 2 commits",
+        ),
+        (
+            ("trace", str(TOUR), "key=customer-3"),
+            "8 positions, 3 commits, 2 transaction ends, 2 markers, 1 read and 1 batch",
+        ),
+        (
+            ("trace", "--losses", str(TOUR)),
+            "41 positions, 7 reads, 6 batches, 3 commits, 2 transaction ends and 2 markers",
+        ),
+        (("trace", "--duplicates", str(TOUR)), "53 records and 32 batches"),
     ],
-    ids=lambda words: words[1],
+    ids=lambda words: words[1] if isinstance(words, tuple) else "",
 )
 def test_what_the_index_has_no_room_for_is_told(
-    words: tuple[str, ...], form: str, monkeypatch: pytest.MonkeyPatch
+    words: tuple[str, ...], left_out: str, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("decoders.analysis.record_traces.record_index.ROWS_INDEXED_MAX", 8)
     for jobs in ("1", "2"):
         done = kw(*words, "--jobs", jobs, "-o", form)
         assert done.code == Exit.DONE
         said = " ".join((done.out if form == "text" else done.err).split())
-        assert "beyond what kw keeps, and left out: ask for less, by --topic, --since or --until" in said
+        told = "beyond what kw keeps, and left out: ask for less, by --topic, --since or --until"
+        assert (f"{left_out} are {told}" if jobs == "1" else told) in said
 
 
 def test_an_index_with_room_for_all_says_nothing() -> None:

@@ -318,9 +318,18 @@ def test_what_is_no_loss(scene: Scene) -> None:
 # Misrouted batches.
 
 
-def send(scene: Scene, at: float, sequence: int, topic: str = "orders", partition: int = 0, error: int = 0) -> None:
-    """A batch of two records of producer 7 with a sequence; its content follows from the sequence."""
-    values = [f"v{sequence}", f"v{sequence + 1}"]
+def send(
+    scene: Scene,
+    at: float,
+    sequence: int,
+    topic: str = "orders",
+    partition: int = 0,
+    error: int = 0,
+    text: str = "v",
+    records: int = 2,
+) -> None:
+    """A batch of two records of producer 7 with a sequence; its content follows from the sequence and a text."""
+    values = [f"{text}{sequence + number}" for number in range(records)]
     batch = batch_of(*values, at_ms=sequence, producer_id=7, producer_epoch=0, base_sequence=sequence)
     request = {"acks": -1, "topic_data": [{"name": topic, "partition_data": [{"index": partition, "records": batch}]}]}
     part = {"index": partition, "error_code": error, "base_offset": -1 if error else 100 + sequence}
@@ -335,6 +344,25 @@ def test_a_batch_under_two_topics_was_misrouted() -> None:
     send(scene, 1, 4, "payments")
     (row,) = rows("misrouted", scene)
     assert (row["topic"], row["rightful_topic"], row["sequence"], row["sure"]) == ("payments", "orders", 4, False)
+
+
+def same_sequence_of_both(*next_ones: tuple[str, int, int]) -> Scene:
+    """Batches of two topics in lockstep, of which those with sequence 4 are the same; then others in payments."""
+    scene = Scene()
+    for at, sequence in enumerate((0, 2, 4, 6)):
+        send(scene, at, sequence)
+    for at, sequence in enumerate((0, 2)):
+        send(scene, at + 0.5, sequence, "payments", text="p")
+    send(scene, 2.5, 4, "payments")
+    for at, (text, sequence, records) in enumerate(next_ones):
+        send(scene, 3.5 + at, sequence, "payments", text=text, records=records)
+    return scene
+
+
+def test_a_batch_whose_sequence_the_producer_gives_to_another_one_was_misrouted() -> None:
+    (row,) = rows("misrouted", same_sequence_of_both(("p", 4, 2), ("p", 6, 2)))
+    assert (row["topic"], row["rightful_topic"], row["sequence"], row["sure"]) == ("payments", "orders", 4, True)
+    assert row["why"].endswith("went to orders/0, and the producer gave its sequence to another batch here")
 
 
 def test_a_sequence_that_is_missing_elsewhere_was_misrouted() -> None:
@@ -360,7 +388,17 @@ def in_order() -> Scene:
     return scene
 
 
-@pytest.mark.parametrize("scene", [written_to_both(), in_order()])
+@pytest.mark.parametrize(
+    "scene",
+    [
+        written_to_both(),
+        in_order(),
+        same_sequence_of_both(),  # nothing tells whose it is
+        same_sequence_of_both(("p", 6, 2)),  # the producer has counted it
+        same_sequence_of_both(("v", 4, 2), ("p", 6, 2)),  # sent again
+        same_sequence_of_both(("v", 4, 1), ("w", 5, 1), ("p", 6, 2)),  # split, as it was too large
+    ],
+)
 def test_what_is_not_misrouted(scene: Scene) -> None:
     assert rows("misrouted", scene) == []
 

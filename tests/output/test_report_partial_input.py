@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kwcli.output.report_partial_input import add_partial_to_rows, describe_judged_part, describe_partial_run
+from kwcli.output.report_partial_input import (
+    add_partial_to_rows,
+    describe_full_index,
+    describe_judged_part,
+    describe_partial_run,
+)
 from kwcli.reading.run_coverage import PartialRun, RunCoverage
 
 
@@ -50,3 +55,23 @@ def test_each_row_has_the_part_as_its_last_value() -> None:
 )
 def test_a_sentence_says_how_many_exchanges_were_judged(coverage: RunCoverage, text: str) -> None:
     assert describe_judged_part(coverage) == text
+
+
+@pytest.mark.parametrize(
+    ("left_out", "text"),
+    [
+        ({"batch": 1}, "1 batch is"),
+        ({"commit": 1, "batch": 2000}, "2,000 batches and 1 commit are"),
+        (
+            {"delivery": 3, "written record": 5, "read": 4, "marker": 0},
+            "5 written records, 4 reads and 3 deliveries are",
+        ),
+    ],
+)
+def test_what_there_was_no_room_for_is_named(left_out: dict[str, int], text: str) -> None:
+    why = "beyond what kw keeps, and left out: ask for less, by --topic, --since or --until"
+    assert describe_full_index(left_out) == [f"{text} {why}"]
+
+
+def test_nothing_is_said_where_there_was_room() -> None:
+    assert describe_full_index({}) == describe_full_index({"batch": 0}) == []

@@ -11,6 +11,7 @@ The index has all rows, not only those of the records asked for; what their head
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Self
 
@@ -65,9 +66,9 @@ class DownstreamTraces(RecordTraces):
         self.index = RecordIndex(asked, keeps_all=True, observe_write=self._written.add_batch)
 
     @property
-    def left_out(self) -> int:
-        """How many rows, offsets and records there was no room for."""
-        return self.index.left_out + self._written.left_out
+    def left_out(self) -> Counter[str]:
+        """As of the index, with the written records that there was no room for."""
+        return self.index.left_out + Counter({"written record": self._written.left_out})
 
     def add(self, exchange: Exchange) -> None:
         """Add what an exchange says of offsets, and the records that it writes."""

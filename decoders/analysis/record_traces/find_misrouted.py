@@ -54,6 +54,8 @@ def _explain(misrouted: MisroutedBatch) -> str:
             f" {topic}/{number}"
         )
     why = f"the same batch (producer id {batch.producer}, sequence {batch.sequence}) went to {topic}/{number}"
+    if misrouted.contested:
+        return f"{why}, and the producer gave its sequence to another batch here"
     return f"{why}, and its sequence does not follow here" if misrouted.sure else why
 
 

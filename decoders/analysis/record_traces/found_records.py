@@ -50,11 +50,13 @@ class FoundRecords:
     def may_be_in(self, where: TopicPartition) -> bool:
         """Whether a partition may have records that are asked for: names of topic ids may be told later."""
         asked = self.asked
-        if not isinstance(asked, AskedOffsets):
+        if asked.__class__ is not AskedOffsets:
             return True
+        assert isinstance(asked, AskedOffsets)
         topic, number = where
-        named = topic == asked.topic or TOPIC_ID_LENGTH in (len(topic), len(asked.topic))
-        return named and number == asked.partition
+        if number != asked.partition:
+            return False
+        return topic == asked.topic or TOPIC_ID_LENGTH in (len(topic), len(asked.topic))
 
     def note_without_offset(self, where: TopicPartition, head: BatchHead) -> None:
         """Note a batch with records that meet the condition, of which no offset is known."""
@@ -139,10 +141,11 @@ class FoundRecords:
 
     def note_end(self, where: TopicPartition, end: int) -> None:
         """Note where the records of a partition end that were seen."""
-        if not isinstance(self.asked, AskedOffsets):
+        if self.asked.__class__ is not AskedOffsets:
             return  # nothing else may have been meant
-        if where in self.seen_to or len(self.seen_to) < PARTITIONS_KEPT_MAX:
-            self.seen_to[where] = max(self.seen_to.get(where, end), end)
+        known = self.seen_to.get(where)
+        if (known is None and len(self.seen_to) < PARTITIONS_KEPT_MAX) or (known is not None and known < end):
+            self.seen_to[where] = end
 
     def note_absent(
         self, exchange: Exchange, where: TopicPartition, records: Any, heads: list[BatchHead], span: tuple[int, int]

@@ -1,8 +1,9 @@
-"""Produce requests in; records whose value has the schema of another topic (values/schema_subjects.py) out, run by run.
+"""Produce requests and answers to Fetch in; records with a foreign schema (values/schema_subjects.py) out, run by run.
 
 Theory of operation. Which topic a schema is registered for is often told after the values. So runs of records of a
 batch with one schema are kept until their topic is known to have the schema, up to VALUE_RUNS_MAX of a topic and a
-schema.
+schema. What is read was often written before the capture began; records that were seen both times, or are read again,
+are one run: the one that was written, or was read first.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from decoders.analysis.record_traces.record_contents import read_record_rows
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in
 from decoders.limits import GROUPS_MAX, VALUE_RUNS_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.api_keys import PRODUCE
+from decoders.protocol_facts.api_keys import FETCH, PRODUCE, SHARE_FETCH
 from decoders.records.summarize_records import read_batch_heads
 from decoders.values.schema_subjects import SchemaSubject, find_foreign_schemas, list_subjects, subject_of_values
 from decoders.wire.format_and_escape_text import format_rfc3339
@@ -35,15 +36,19 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.messages.decode_record_values import RecordValueReader
 
-__all__ = ["MisroutedValues"]
+__all__ = ["READING_APIS", "MisroutedValues"]
+
+# What records are read by.
+READING_APIS: Final = frozenset({FETCH, SHARE_FETCH})
 
 _VALUE: Final = 3
 _HEADERS: Final = 4
 
 
 class _Run(NamedTuple):
-    """Records with one schema, one behind the other in a batch; `offset` -1: not known."""
+    """Records with one schema, one behind the other in a batch; `offset` -1: not known; `is_read`: by a Fetch."""
 
+    is_read: bool
     time: int
     topic: str
     partition: int
@@ -59,7 +64,8 @@ class MisroutedValues:
 
     def __init__(self, reader: RecordValueReader) -> None:
         self._reader = reader
-        self._runs: dict[tuple[str, str], list[_Run]] = {}  # by topic and schema
+        # By topic and schema, then by partition and offset (where it is known, else by exchange).
+        self._runs: dict[tuple[str, str], dict[tuple[Any, ...], _Run]] = {}
         self._beyond: Counter[tuple[str, str]] = Counter()
         self._told: set[SchemaSubject] = set()
         # Topic and schema → whether it is registered for the topic, as it was known after so many changes of the store.
@@ -67,11 +73,21 @@ class MisroutedValues:
 
     @property
     def left_out(self) -> int:
-        """How many runs that are likely misrouted there was no room for."""
+        """How many records that are likely misrouted there was no room for."""
         return sum(self._beyond[key] for key in self._find_foreign())
 
     def add(self, exchange: Exchange) -> None:
-        """Add the values of a Produce that was not refused."""
+        """Add the values of a Produce that was not refused, or of an answer to Fetch."""
+        if exchange.api_key == PRODUCE:
+            self._add_written(exchange)
+        elif exchange.api_key in READING_APIS:
+            answered = TOPIC_ARRAYS[exchange.api_key][-1]
+            for element, part in partitions_in(exchange.view("response"), answered):
+                topic, number = topic_of_element(exchange, element), part.get(answered.number)
+                if topic is not None and number is not None:
+                    self._add_records(exchange, (topic, number), part.get(answered.records), None)
+
+    def _add_written(self, exchange: Exchange) -> None:
         asked, answered = TOPIC_ARRAYS[PRODUCE]
         firsts: dict[tuple[str, int], int | None] = {}
         for element, part in partitions_in(exchange.view("response"), answered):
@@ -81,17 +97,21 @@ class MisroutedValues:
         for element, part in partitions_in(exchange.view("request"), asked):
             topic, number = topic_of_element(exchange, element), part.get(asked.number)
             first = firsts.get((topic or "", -1 if number is None else number), -1)
-            if topic is None or number is None or first is None:
-                continue
-            records = part.get(asked.records)
-            for head in read_batch_heads(records, exchange.request_raw):
-                rows = read_record_rows(records, exchange.request_raw, head)
-                its = [(row[0] - head.base_offset, self._name_schema(topic, row)) for row in rows]
-                for schema, several in groupby(its, key=lambda each: each[1]):
-                    run = [at for at, _ in several]
-                    if schema is not None:
-                        self._add_run(exchange, (topic, number), -1 if first < 0 else first + run[0], len(run), schema)
-                first += 0 if first < 0 else max(head.offset_count, 1)
+            if topic is not None and number is not None and first is not None:
+                self._add_records(exchange, (topic, number), part.get(asked.records), first)
+
+    def _add_records(self, exchange: Exchange, where: tuple[str, int], records: Any, first: int | None) -> None:
+        """Add the runs of batches that were written from the offset `first` on (-1: not known); None: were read."""
+        raw = exchange.response_raw if first is None else exchange.request_raw
+        for head in read_batch_heads(records, raw, verify_checksums=False):
+            its = [(row[0], self._name_schema(where[0], row)) for row in read_record_rows(records, raw, head)]
+            for schema, several in groupby(its, key=lambda each: each[1]):
+                run = [at for at, _ in several]
+                offset = run[0] if first is None else -1 if first < 0 else first + run[0] - head.base_offset
+                if schema is not None:
+                    self._add_run(exchange, where, offset, len(run), schema, is_read=first is None)
+            if first is not None and first >= 0:
+                first += max(head.offset_count, 1)
 
     def _name_schema(self, topic: str, row: Any) -> str | None:
         """The id of the schema that a value is decoded with; None where there is none."""
@@ -103,13 +123,16 @@ class MisroutedValues:
             return None
         return str(found.schema_id)
 
-    def _add_run(self, exchange: Exchange, where: tuple[str, int], offset: int, records: int, schema: str) -> None:
+    def _add_run(
+        self, exchange: Exchange, where: tuple[str, int], offset: int, records: int, schema: str, *, is_read: bool
+    ) -> None:
         topic, number = where
         if self._is_registered_for(topic, schema):
             self._runs.pop((topic, schema), None)
             return
-        its = exchange.time_ns, topic, number, offset, records, schema, exchange.client_id
-        self._keep_run(_Run(*its, make_evidence_of_exchange(exchange)))
+        client_id = None if is_read else exchange.client_id
+        its = exchange.time_ns, topic, number, offset, records, schema, client_id
+        self._keep_run(_Run(is_read, *its, make_evidence_of_exchange(exchange)))
 
     def _is_registered_for(self, topic: str, schema: str) -> bool:
         """Whether a schema is known to be of a topic's own subject."""
@@ -126,11 +149,12 @@ class MisroutedValues:
         key = run.topic, run.schema
         its = self._runs.get(key)
         if its is None and len(self._runs) < GROUPS_MAX:
-            its = self._runs[key] = []
-        if its is not None and len(its) < VALUE_RUNS_MAX:
-            its.append(run)
+            its = self._runs[key] = {}
+        place = (run.partition, run.offset) if run.offset >= 0 else (run.partition, -1, run.time, run.evidence)
+        if its is not None and (place in its or len(its) < VALUE_RUNS_MAX):
+            its[place] = min(its.get(place, run), run, key=_order_of_run)
         else:
-            self._beyond[key] += 1
+            self._beyond[key] += run.records
 
     def _list_subjects(self) -> set[SchemaSubject]:
         self._told.update(list_subjects(self._reader.store, self._runs))
@@ -143,21 +167,25 @@ class MisroutedValues:
         """Add what `other` has seen."""
         self._beyond += other._beyond
         self._told |= other._list_subjects()
-        for run in chain.from_iterable(other._runs.values()):
+        for run in other._each_run():
             self._keep_run(run)
+
+    def _each_run(self) -> Iterator[_Run]:
+        return chain.from_iterable(its.values() for its in self._runs.values())
 
     def state(self) -> list[object]:
         """The state as built-in values, for `resume_state`."""
-        runs = [list(each) for each in chain.from_iterable(self._runs.values())]
+        runs = [list(each) for each in self._each_run()]
         return [runs, sorted(self._list_subjects(), key=repr), [[*key, count] for key, count in self._beyond.items()]]
 
     def resume_state(self, state: object) -> None:
         """Restore a `state`. Raises DecodeError."""
         runs, told, beyond = state_fields(state, list, list, list)
         for each in runs:
-            *its, evidence = state_fields(each, int, str, int, int, int, str, str | None, tuple)
-            time, topic, number, offset, records, schema, client_id = its
-            self._keep_run(_Run(time, topic, number, offset, records, schema, client_id, read_evidence(evidence)))
+            *its, evidence = state_fields(each, bool, int, str, int, int, int, str, str | None, tuple)
+            is_read, time, topic, number, offset, records, schema, client_id = its
+            where = topic, number, offset
+            self._keep_run(_Run(is_read, time, *where, records, schema, client_id, read_evidence(evidence)))
         for each in told:
             identity, subject, registry = state_fields(each, str, str, str | None)
             self._told.add((identity, subject, registry))
@@ -168,9 +196,10 @@ class MisroutedValues:
     def rows(self, file_names: Sequence[str]) -> Iterator[Row]:
         """A row for each run that is likely misrouted, in the order of time."""
         foreign = self._find_foreign()
-        runs = chain.from_iterable(self._runs[key] for key in foreign)
-        for run in sorted(runs, key=lambda each: (each[:6], repr(each))):
+        runs = chain.from_iterable(self._runs[key].values() for key in foreign)
+        for run in sorted(runs, key=lambda each: (each[1:7], repr(each))):
             other = foreign[run.topic, run.schema]
+            seen = "; its Produce is not in the capture" if run.is_read else ""
             evidence = name_file_of_evidence(run.evidence, file_names) if file_names else run.evidence
             yield {
                 "topic": run.topic,
@@ -185,6 +214,11 @@ class MisroutedValues:
                 "sequence": None,
                 "time": format_rfc3339(run.time),
                 "sure": False,
-                "why": f"likely: the schema of the value, {run.schema}, is registered for {other} alone",
+                "why": f"likely: the schema of the value, {run.schema}, is registered for {other} alone{seen}",
                 "evidence": [make_evidence_row(evidence)],
             }
+
+
+def _order_of_run(run: _Run) -> tuple[Any, ...]:
+    """Of two runs at one place, the one that was written, or was seen first."""
+    return (*run[:7], repr(run))

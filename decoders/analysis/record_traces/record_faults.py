@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, Self
 
@@ -9,16 +10,17 @@ from decoders.analysis.record_traces.find_duplicates import find_duplicates
 from decoders.analysis.record_traces.find_losses import find_losses
 from decoders.analysis.record_traces.find_misrouted import find_misrouted
 from decoders.analysis.record_traces.life_of_record import LivesOfRecords
-from decoders.analysis.record_traces.misrouted_values import MisroutedValues
+from decoders.analysis.record_traces.misrouted_values import READING_APIS, MisroutedValues
 from decoders.analysis.record_traces.record_fold import RecordFold
 from decoders.analysis.record_traces.record_index import RecordIndex
-from decoders.protocol_facts.api_keys import PRODUCE
+from decoders.exchanges.topic_arrays import topic_array_paths
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Exchange
     from decoders.messages.decode_record_values import RecordValueReader
+    from decoders.schema.api_declaration import Side
 
 __all__ = ["RECORD_FAULTS", "MisroutedRecords", "RecordFaults"]
 
@@ -50,15 +52,19 @@ class MisroutedRecords(RecordFaults):
         self._values = MisroutedValues(reader)
 
     @property
-    def left_out(self) -> int:
-        """How many rows there was no room for."""
-        return self.index.left_out + self._values.left_out
+    def left_out(self) -> Counter[str]:
+        """As of the index, with the records with a foreign schema that there was no room for."""
+        return self.index.left_out + Counter({"likely misrouted record": self._values.left_out})
+
+    def needs(self, api_key: int, side: Side) -> frozenset[str]:
+        """The paths of records that are written or read."""
+        found = super().needs(api_key, side)
+        return found | topic_array_paths(api_key, side) if api_key in READING_APIS and side == "response" else found
 
     def add(self, exchange: Exchange) -> None:
-        """Add what an exchange writes."""
+        """Add what an exchange writes or reads."""
         super().add(exchange)
-        if exchange.api_key == PRODUCE:
-            self._values.add(exchange)
+        self._values.add(exchange)
 
     def merge(self, other: Self) -> None:
         """Add what `other` has seen."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
@@ -24,8 +25,8 @@ class RecordFold:
         self._question = question
 
     @property
-    def left_out(self) -> int:
-        """How many rows and offsets there was no room for."""
+    def left_out(self) -> Counter[str]:
+        """How much there was no room for, by what it is: one of it, as a noun."""
         return self.index.left_out
 
     def needs(self, api_key: int, side: Side) -> frozenset[str]:

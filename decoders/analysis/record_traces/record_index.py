@@ -28,6 +28,7 @@ does, a batch that was written under a name and read under an id, at the same of
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -132,14 +133,14 @@ class RecordIndex:
         self.aborted: dict[TopicPartition, set[tuple[int, int]]] = {}
         # Reader (client id, host), partition, and the node from which its leader told it to read.
         self.preferred: set[tuple[str | None, str, str, int, int]] = set()
-        self._left_out = 0
+        self._left_out: Counter[str] = Counter()
         self._rows = 0
         self._learns = False
 
     @property
-    def left_out(self) -> int:
-        """How many rows and offsets the index had no room for."""
-        return self._left_out + self.found.left_out
+    def left_out(self) -> Counter[str]:
+        """How many rows and records the index had no room for, by what they are about: one of it, as a noun."""
+        return self._left_out + Counter({"matching record": self.found.left_out})
 
     def list_asked_without_offset(self, number: int, names: Iterable[str]) -> set[Identity] | None:
         """The batches of a partition with records asked for that have no offset; None: all of the index are such."""
@@ -208,13 +209,13 @@ class RecordIndex:
             if len(self.partitions) < PARTITIONS_KEPT_MAX:
                 self.partitions[topic, number] = found
             else:
-                self._left_out += 1
+                self._left_out["partition"] += 1
         return found
 
-    def _has_room(self) -> bool:
-        """Whether one more row may be kept, which is then counted."""
+    def _has_room(self, noun: str) -> bool:
+        """Whether one more row may be kept, which is then counted; the noun is what it is about."""
         if self._rows >= ROWS_INDEXED_MAX:
-            self._left_out += 1
+            self._left_out[noun] += 1
             return False
         self._rows += 1
         return True
@@ -292,8 +293,7 @@ class RecordIndex:
         """Add the batches of a Produce."""
         asked, answered = TOPIC_ARRAYS[PRODUCE]
         answers = {(topic, number): part for topic, number, part in self._list_partitions(exchange, answered)}
-        request = exchange._request_view
-        request = request if isinstance(request, dict) else {}
+        request = exchange._request_view if isinstance(exchange._request_view, dict) else {}
         acks = int(request.get("acks") or 0)
         no_answer = UNACKNOWLEDGED if exchange.outcome == "no_response_expected" else UNANSWERED
         source: tuple[int, int, int, int] | None = None
@@ -305,11 +305,10 @@ class RecordIndex:
             if code:
                 first = NONE
             records = part.get(asked.records)
-            for head in read_batch_heads(records, exchange.request_raw):
+            for head in read_batch_heads(records, exchange.request_raw, verify_checksums=False):
                 count = max(head.offset_count, 1)
-                if (
-                    self._is_write_asked_for(exchange, (topic, number), records, head, first, count)
-                    and self._has_room()
+                if self._is_write_asked_for(exchange, (topic, number), records, head, first, count) and self._has_room(
+                    "batch"
                 ):
                     source = source or self._make_source(exchange)
                     row = (exchange.time_ns, answered_ns, first, count, code, *source, head.size, head.producer_id)
@@ -342,7 +341,7 @@ class RecordIndex:
         table = self._tables_of_partition(*where).fingerprints
         time_ns, first = exchange.time_ns, first - head.base_offset
         for row in read_record_rows(records, exchange.request_raw, head):
-            if row[1] is not None and self._has_room():  # magic 0 has no create time
+            if row[1] is not None and self._has_room("record"):  # magic 0 has no create time
                 table.add_row((first + row[0], hash_record(row), time_ns, *source))
 
     def _is_write_asked_for(
@@ -375,8 +374,7 @@ class RecordIndex:
 
     def _add_reads(self, exchange: Exchange) -> None:
         """Add what a Fetch got, and where logs begin."""
-        request = exchange._request_view
-        request = request if isinstance(request, dict) else {}
+        request = exchange._request_view if isinstance(exchange._request_view, dict) else {}
         wanted, given = TOPIC_ARRAYS[FETCH]
         positions = {
             (topic, number): part.get(wanted.offset, NONE)
@@ -399,11 +397,11 @@ class RecordIndex:
                 self.preferred.add((exchange.client_id, client, topic, number, preferred))
             if not records or part.get(given.error):
                 continue
-            heads = list(read_batch_heads(records, exchange.response_raw))
+            heads = list(read_batch_heads(records, exchange.response_raw, verify_checksums=False))
             if not heads:
                 continue
             for head in heads:
-                if head.base_sequence < 0 <= head.producer_id and self._keeps_reads and self._has_room():
+                if head.base_sequence < 0 <= head.producer_id and self._keeps_reads and self._has_room("marker"):
                     self._tables_of_partition(topic, number).markers.add((head.producer_id, head.base_offset))
             first, end = max(heads[0].base_offset, position), heads[-1].last_offset + 1
             self.found.note_end(where, end)
@@ -411,13 +409,14 @@ class RecordIndex:
                 end > first
                 and self._is_read_asked_for(exchange, where, records, heads, (first, end))
                 and self._keeps_reads
-                and self._has_room()
+                and self._has_room("read")
             ):
                 source = source or self._make_source(exchange)
                 self._tables_of_partition(topic, number).reads.add_row(
                     (*times, position, first, end, *source, replica, committed)
                 )
-                self._note_aborted(where, part, end)
+                if part.get("aborted_transactions"):
+                    self._note_aborted(where, part, end)
 
     def _add_wanted(self, exchange: Exchange, positions: dict[TopicPartition, int]) -> None:
         """Add what a consumer wants next of partitions, where that or whether it was answered is new."""
@@ -427,14 +426,14 @@ class RecordIndex:
         source = self._make_source(exchange)
         for where, position in positions.items():
             tables = self._tables_of_partition(*where)
-            if tables.wants.get(source[0]) != (position, seen) and self._has_room():
+            if tables.wants.get(source[0]) != (position, seen) and self._has_room("position"):
                 tables.wants[source[0]] = position, seen
                 tables.wanted.add_row((exchange.time_ns, position, seen, *source))
 
     def _note_aborted(self, where: TopicPartition, part: dict[str, Any], end: int) -> None:
         for row in structs_at(part, "aborted_transactions"):
             producer, first = row.get("producer_id"), row.get("first_offset")
-            if producer is not None and first is not None and first < end and self._has_room():
+            if producer is not None and first is not None and first < end and self._has_room("aborted transaction"):
                 self.aborted.setdefault(where, set()).add((producer, first))
 
     def _is_read_asked_for(
@@ -463,7 +462,7 @@ class RecordIndex:
         begun = tables.begun
         for head in heads:
             base, last, newest, crc = head.base_offset, head.last_offset, head.max_timestamp, head.crc
-            if base not in begun and self._has_room():
+            if base not in begun and self._has_room("batch"):
                 begun.add(base)
                 its = base, last, head.records, head.size, head.producer_id, head.producer_epoch, head.base_sequence
                 tables.batches.add_row((*its, NONE if crc is None else crc, NONE if newest is None else newest))
@@ -474,7 +473,7 @@ class RecordIndex:
         outside = position if part.get("error_code") == _OUT_OF_RANGE else NONE
         start = part.get("log_start_offset", NONE)
         time_ns = exchange.response_ns or exchange.time_ns
-        if (outside >= 0 or tables.is_new_start(start, time_ns)) and self._has_room():
+        if (outside >= 0 or tables.is_new_start(start, time_ns)) and self._has_room("log start"):
             tables.starts.add_row((time_ns, start, outside, *self._make_source(exchange)))
 
     def _add_deliveries(self, exchange: Exchange) -> None:
@@ -490,14 +489,14 @@ class RecordIndex:
         source = self._make_source(exchange)
 
         def add_row(where: TopicPartition, time_ns: int, span: tuple[int, int], *rest: int) -> None:
-            if self._is_span_asked_for(*span) and self._has_room():
+            if self._is_span_asked_for(*span) and self._has_room("delivery"):
                 row = (time_ns, span[0], span[1] + 1, *rest, *source, *numbers)
                 self._tables_of_partition(*where).deliveries.add_row(row)
 
         for topic, number, part in self._list_partitions(exchange, answered):
             codes[topic, number] = int(part.get(error) or 0)
             records = part.get(answered.records) if answered.records else None
-            heads = list(read_batch_heads(records, exchange.response_raw)) if records else []
+            heads = list(read_batch_heads(records, exchange.response_raw, verify_checksums=False)) if records else []
             if heads:
                 self.found.note_end((topic, number), heads[-1].last_offset + 1)
                 inside = self.found.note_batches(exchange, (topic, number), records, heads, heads[0].base_offset)
@@ -554,7 +553,7 @@ class RecordIndex:
             if isinstance(self.asked, AskedOffsets) and offset <= self.asked.first:
                 continue
             code = int(codes.get((topic, number), UNANSWERED) or 0)
-            if self._has_room():
+            if self._has_room("commit"):
                 self._tables_of_partition(topic, number).commits.add_row(
                     (exchange.time_ns, answered_ns, offset, code, *source, *named)
                 )
@@ -581,7 +580,7 @@ class RecordIndex:
                     or topic is None
                     or part.get(answered.error)
                     or row.get("error_code")
-                    or not self._has_room()
+                    or not self._has_room("position")
                 ):
                     continue
                 source = source or self._make_source(exchange)
@@ -612,7 +611,7 @@ class RecordIndex:
         asked = self.asked
         if isinstance(asked, AskedProducer) and asked.producer_id != row["producer_id"]:
             return
-        if self._has_room():
+        if self._has_room("transaction end"):
             answered = NONE if exchange.response_ns is None else exchange.response_ns
             number = self.values.number_of_value(transaction)
             its = (exchange.time_ns, answered, row["producer_id"], int(row.get("producer_epoch") or 0), int(committed))
@@ -651,18 +650,21 @@ class RecordIndex:
             self.found.state(),
             [[where, sorted(pairs)] for where, pairs in self.aborted.items()],
             sorted(self.preferred, key=repr),
-            self._left_out,
+            dict(self._left_out),
             self._rows,
             self._learns,
         ]
 
     def resume_state(self, state: object) -> None:
         """Restore a `state` of an index with the same question. Raises DecodeError."""
-        kinds = (list, list, list, dict, dict, *[list] * 4, int, int, bool)
+        kinds = (list, list, list, dict, dict, *[list] * 4, dict, int, bool)
         values, partitions, histories, nodes, names, ends, found, aborted, preferred, *rest = state_fields(
             state, *kinds
         )
-        self._left_out, self._rows, self._learns = rest
+        left_out, self._rows, self._learns = rest
+        for pair in left_out.items():
+            noun, count = state_fields(pair, str, int)
+            self._left_out[noun] = count
         self.found.resume_state(found)
         self.values = InternedValues.make_resumed(values)
         for where, its in read_items_by_partition(partitions, list):

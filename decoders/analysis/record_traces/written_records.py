@@ -58,7 +58,7 @@ class WrittenRecords:
         # Client ids and hosts that fetch, and when each was first answered, in ns.
         self._readers: dict[str, int] = {}
         # Client id and host of writers that had not read → how many records were passed over, and the time of the last.
-        self._passed_over: dict[tuple[str | None, str], tuple[int, int]] = {}
+        self._passed_over: dict[tuple[str | None, str], list[int]] = {}
         self._left_out = 0
 
     @property
@@ -121,8 +121,13 @@ class WrittenRecords:
         return False
 
     def _pass_over(self, writer: tuple[str | None, str], time_ns: int, records: int) -> None:
-        count, last = self._passed_over.get(writer, (0, time_ns))
-        self._passed_over[writer] = count + records, max(last, time_ns)
+        its = self._passed_over.get(writer)
+        if its is None:
+            self._passed_over[writer] = [records, time_ns]
+        else:
+            its[0] += records
+            if time_ns > its[1]:
+                its[1] = time_ns
 
     def merge(self, other: Self) -> None:
         """Add what `other` has seen."""
