@@ -26,7 +26,6 @@ TEXTS = {
     "tests/wire/test_text.py": "from decoders.wire import text",
     "tests/cli/test_cut.py": "from decoders.wire.text import cut_text",
     "tests/cli/test_none.py": "from decoders.tcp.text import cut",
-    "tests/habits/test_numbers.py": "from tests.mutants.__main__ import sources",
 }
 
 
@@ -46,7 +45,7 @@ def tests(tmp_path: Path) -> TestsOfFunctions:
         ("decoders/wire/text.py", "f", "close wide far test_text.py test_cut.py"),
         ("decoders/wire/text.py", "g", "other wide far test_text.py test_cut.py"),
         ("decoders/wire/text.py", "cut_text", "close other wide far test_cut.py test_text.py"),
-        ("decoders/wire/text.py", "", "close other wide far test_numbers.py test_text.py test_cut.py"),
+        ("decoders/wire/text.py", "", "close other wide far test_text.py test_cut.py"),
         ("decoders/wire/parse_units.py", "C.f", "other test_text.py"),
         ("decoders/none/nothing.py", "f", ""),
     ],

@@ -17,8 +17,6 @@ __all__ = ["TestsOfFunctions", "note_calls"]
 MOST: Final = 400
 SECONDS: Final = 90.0
 FILES_MOST: Final = 6
-# What looks at every module, and calls none of its functions.
-OF_ALL_MODULES: Final = "tests/habits/test_numbers.py"
 
 
 class _Noted(NamedTuple):
@@ -78,7 +76,7 @@ class TestsOfFunctions:
 
         First come those of the folder that mirrors the file's, and of them those that call least besides. What a test
         got from a cache is not known, nor what is new since the notes: files of tests that speak of the file, or of the
-        function, come last, by their paths; outside of functions, behind one that looks at the numbers of all modules.
+        function, come last, by their paths.
         """
         mirror = f"tests/{'/'.join(path.split('/')[1:-1])}".rstrip("/") + "/"
 
@@ -92,9 +90,7 @@ class TestsOfFunctions:
             if len(chosen) < MOST and noted.seconds < left and noted.name.partition("::")[0] in self._texts:
                 chosen.append(noted.name)
                 left -= noted.seconds
-        files = self._find_files(path, function, mirror)
-        of_all = [OF_ALL_MODULES] if not function and OF_ALL_MODULES in self._texts else []
-        return chosen + of_all + [file for file in files if file not in of_all]
+        return chosen + self._find_files(path, function, mirror)
 
     def _find_files(self, path: str, function: str, mirror: str) -> list[str]:
         """The test files that speak most of a function and its module."""
