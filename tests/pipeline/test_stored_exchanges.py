@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 import pytest
@@ -21,6 +21,7 @@ from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.groups.group_rows import Groups
 from decoders.analysis.record_traces.asked_records import AskedOffsets
 from decoders.analysis.record_traces.downstream_traces import DownstreamTraces
+from decoders.analysis.record_traces.record_ages import RecordAges
 from decoders.analysis.record_traces.record_faults import MisroutedRecords, RecordFaults
 from decoders.analysis.record_traces.record_traces import RecordTraces
 from decoders.analysis.security_audit import Security
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 TOUR = str(FOLDER / "tour.pcapng")
 TARGET = AuditTarget.of_release("4.0")
 BYS = (("client", "topic", "partition"), ("api", "error"), ("group", "software", "user"), ("connection", "time"))
+METRICS_OF_RECORDS: Final = [metric for metric, row in METRICS.items() if row.of_records]
 # Fold → its factory, and its rows.
 FOLDS: dict[str, tuple[Callable[[], Any], Callable[[Any], list[dict[str, Any]]]]] = {
     **{
@@ -89,7 +91,12 @@ FOLDS: dict[str, tuple[Callable[[], Any], Callable[[Any], list[dict[str, Any]]]]
             if row["downstream_of"] is None
         ],
     ),
+    **{
+        metric: (lambda metric=metric: RecordAges(("topic", "group"), metric), lambda fold: fold.rows())  # type: ignore[misc]
+        for metric in METRICS_OF_RECORDS
+    },
     "losses": (lambda: RecordFaults("loss"), lambda fold: fold.rows()),
+    "duplicates": (lambda: RecordFaults("duplicate"), lambda fold: fold.rows()),
     "misrouted": (lambda: MisroutedRecords(RecordValueReader()), lambda fold: fold.rows()),
     "audit": (Audit, lambda fold: fold.rows(TARGET)),
     "audit of brokers": (Audit, lambda fold: fold.judge_brokers("4.4")),
@@ -108,6 +115,15 @@ def table_rows(name: str) -> list[dict[str, Any]]:
     """The rows of a capture's tables, in the order of the exchanges."""
     rows: list[dict[str, Any]] = batch_of(settled_for_tables(segments(name)), bodies=Options(deferred=True)).to_pylist()
     return rows
+
+
+# Captures with records that were written with acks=0, of which tables have no age: they lack checksums of batches.
+UNACKNOWLEDGED: Final = ("first-steps.pcapng",)
+
+
+def folds_of_tables(name: str) -> dict[str, tuple[Callable[[], Any], Callable[[Any], list[dict[str, Any]]]]]:
+    """The folds that give the same over the tables of a capture as over the capture itself."""
+    return {kind: fold for kind, fold in FOLDS.items() if name not in UNACKNOWLEDGED or kind not in METRICS_OF_RECORDS}
 
 
 def added(fold: Any, rows: list[Settled]) -> Any:
@@ -137,7 +153,7 @@ def test_every_fold_over_tables_gives_the_rows_of_the_capture(name: str) -> None
     assert [(row.kind, row.time_ns, row.connection_info.client) for row in read] == [
         (row.kind, row.time_ns, row.connection_info.client) for row in captured(name)
     ]
-    for kind, (make, rows) in FOLDS.items():
+    for kind, (make, rows) in folds_of_tables(name).items():
         assert rows(added(make(), read)) == expected(kind, name), kind
 
 
@@ -149,7 +165,7 @@ def test_every_fold_over_tables_gives_the_rows_of_the_capture(name: str) -> None
 )
 def test_split_anywhere_between_captures_and_tables_and_merged(name: str, data: st.DataObject) -> None:
     """Each part is read from the capture, or from the table by a new reader, as tasks of Spark do."""
-    kind = data.draw(st.sampled_from(sorted(FOLDS)))
+    kind = data.draw(st.sampled_from(sorted(folds_of_tables(name))))
     make, rows = FOLDS[kind]
     draw = data.draw(st.randoms(use_true_random=False))
     count = draw.randint(1, 4)
@@ -182,6 +198,7 @@ COMMANDS = (
     *("doctor", "audit --target 4.0", "audit --clients 4.4", "audit --security", "clients", "groups", "topics"),
     *("transactions", "transactions ledger"),
     *("brokers", "stats --by client,topic,partition --slowest 7", "stats --by file --metric records"),
+    "stats --metric age --by topic,group",
     *("stats --topic orders --since 17:35", "clients --errors --until 5s", "topics --name orders"),
 )
 
@@ -405,7 +422,7 @@ def spark_tables(spark: SparkSession, folder: Path, name: str) -> str:
 @pytest.mark.parametrize("name", sampled(CLEAN, 4))
 def test_folds_over_tables_of_a_capture_that_spark_has_cut(spark: SparkSession, tmp_path: Path, name: str) -> None:
     read = [row for _, rows in StoredExchanges(spark_tables(spark, tmp_path, name)).read() for row in rows]
-    for kind, (make, rows) in FOLDS.items():
+    for kind, (make, rows) in folds_of_tables(name).items():
         assert rows(added(make(), read)) == expected(kind, name), kind
 
 
