@@ -56,7 +56,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("kwcli.schema_options",),
     ("kwcli.reference", "kwcli.decoding", "kwcli.net"),
     ("kwcli.telemetry",),
-    ("kwcli.reading.sinks", "kwcli.reading.learn_topic_names", "kwcli.reading.run_reading"),
+    ("kwcli.reading.sinks", "kwcli.reading.load_topic_names", "kwcli.reading.run_reading"),
     ("kwcli.calling", "kwcli.sniff", "kwcli.stats"),
     ("kwcli.analyses", "kwcli.mock", "kwcli.playground", "kwcli.proxy", "kwcli.replay"),
     ("kwcli.report",),

@@ -56,7 +56,7 @@ OTHER_WORDS: Final[dict[str, dict[str, str]]] = {
         "spec": "api_reader",
         "specs": "api_readers",
         "teach": "add_topic_names",
-        "teaches": "names_topic_ids",
+        "teaches": "has_topic_ids_with_names",
         "watched": "read_when_settled",
     },
     "decoders/messages/": {"spec": "api_reader", "specs": "api_readers", "anatomy": "FrameParts"},

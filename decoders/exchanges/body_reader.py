@@ -210,7 +210,7 @@ class ApiReader:
         self._quick: tuple[Projector, Projector] | None = None
         # The Readers that messages/build_body_json.py has made: without and with secrets.
         self.json: list[Any] = [None, None]
-        self.read_when_settled = key in _READ_WHEN_SETTLED or names_topic_ids(key, version)
+        self.read_when_settled = key in _READ_WHEN_SETTLED or has_topic_ids_with_names(key, version)
         self.expected = expected_error_codes(key)
         self._needs = needs
         self._nameless: dict[Side, tuple[str, ...]] = {}
@@ -533,7 +533,7 @@ class ApiReader:
         return paths
 
 
-def names_topic_ids(key: int | None, version: int | None) -> bool:
+def has_topic_ids_with_names(key: int | None, version: int | None) -> bool:
     """Whether an API version has topic ids beside topic names."""
     if key not in TOPIC_ID_SOURCES or version is None:
         return False

@@ -6,7 +6,7 @@ exchange_json.py, exchange_serialization.py, tables/rows.py) names the attribute
 tests/messages/test_exchange_fields.py holds it equal to the table.
 
 Who adds an attribute adds its row here and sets its value, most simply in `Exchange.extra`; what it looks like in the
-record and in tables says its row in exchange_fields.py.
+record and in tables says its row in exchange_attribute_schemas.py.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def record_path(text: str, *, names: bool = False) -> RecordPath:
     except ValueError as problem:
         raise FilterError(f"{text!r} is no path (write topic, errors[].code or request.topics[].name)", 1) from problem
     if steps[0].name in KEYS and (len(steps) > 1 or steps[0].indices):
-        from decoders.exchanges.exchange_fields import names_below_key
+        from decoders.exchanges.exchange_attribute_schemas import names_below_key
 
         below = names_below_key(steps[0].name)
         if len(steps) > 1 and below is not None and steps[1].name not in below:

@@ -252,7 +252,7 @@ def _read_both_bodies(exchange: Exchange, options: Options) -> _Read:
             readers.errors(response, found)
         return request, response, (found, 0), readers.plans if readers.nameless else _NO_PLANS, None, None, None
     if exchange._api_reader.key is None:
-        request, response, failures = _describe_unread_bodies(exchange, options)
+        request, response, failures = _make_token_or_orphan_bodies(exchange, options)
         return request, response, ([], 0), _NO_PLANS, failures, None, None
     request, response, plans, failures, layout, trailing = _read_bodies_closely(exchange, options)
     errors: Listed = (
@@ -366,7 +366,7 @@ def _make_dict_of_sides(request: Any, response: Any) -> dict[Side, Any]:
     return found
 
 
-def _describe_unread_bodies(exchange: Exchange, options: Options) -> tuple[Any, Any, dict[Side, DecodeFailure]]:
+def _make_token_or_orphan_bodies(exchange: Exchange, options: Options) -> tuple[Any, Any, dict[Side, DecodeFailure]]:
     """The bodies, and the failures, of a token or of a response without its request."""
     if exchange.outcome == "orphan_response":
         return None, None, exchange.failures

@@ -16,8 +16,8 @@ from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.output.write_json_values import open_value_writer
 from kwcli.reading.run_reading import ReadingRun
+from kwcli.reading.sinks.filter_sort_and_limit_rows import ReadingView
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
-from kwcli.reading.sinks.row_sink import ReadingView
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:

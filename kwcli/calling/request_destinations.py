@@ -9,7 +9,7 @@ from uuid import UUID
 
 from decoders.errors import without_frames
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.find_routing_places import fields_that_route, find_routing_places, keep_only_places
+from decoders.protocol_facts.extract_routing_keys import extract_routing_keys, fields_that_route, keep_only_routing_keys
 from decoders.protocol_facts.request_routing import NODE_RESOURCES, route_of_api
 from decoders.schema.api_declaration import Api
 from decoders.wire.primitive_types import uuid_to_bytes
@@ -160,7 +160,7 @@ class RequestRouter:
         return [Destination(connection, body, why, looked_up=itself)]
 
     def _find_destinations_of_places(self, served_by: str, version: int, body: Mapping[str, Any]) -> list[Destination]:
-        named = find_routing_places(self._api.key, version, body)
+        named = extract_routing_keys(self._api.key, version, body)
         shares: dict[int, list[tuple[Any, ...]]] = {}
         connections: dict[int, BrokerConnection] = {}
         reasons: dict[int, str] = {}
@@ -174,7 +174,7 @@ class RequestRouter:
         if len(shares) > 1 and not self._split:
             raise Failure(self._explain_several_nodes(served_by, shares, connections), Exit.USAGE)
         parts = {
-            mark: body if len(shares) == 1 else keep_only_places(self._api.key, version, body, set(mine))
+            mark: body if len(shares) == 1 else keep_only_routing_keys(self._api.key, version, body, set(mine))
             for mark, mine in shares.items()
         }
         return [Destination(connections[mark], parts[mark], reasons[mark], looked_up=True) for mark in shares]

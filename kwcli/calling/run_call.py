@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.exchanges.topic_and_node_names import NODE_LISTS
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import PRODUCE
-from decoders.protocol_facts.find_routing_places import find_routing_places
+from decoders.protocol_facts.extract_routing_keys import extract_routing_keys
 from decoders.schema.api_declaration import Api, Versions
 from decoders.wire.format_and_escape_text import format_latency
 from kwcli.calling.choose_request_version import VersionChoice, find_common_versions
@@ -241,7 +241,7 @@ class CallRun:
     def _says_wrong_node(self, exchange: Exchange, version: int, destination: Destination) -> bool:
         """Whether the answer says, for each place that the request names, only that this node is not the right one."""
         errors = exchange.errors
-        named = find_routing_places(self._plan.api.key, version, destination.body)
+        named = extract_routing_keys(self._plan.api.key, version, destination.body)
         return bool(errors) and len(errors) >= len(named) and all(error.code in MOVED for error in errors)
 
     def _describe_connection(self, destination: Destination) -> Iterator[str]:

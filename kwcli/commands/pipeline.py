@@ -97,10 +97,10 @@ def _learn_names_of_topics(env: Environment, options: RunOptions) -> RunOptions:
     if options.names_from is None:
         return options
     from decoders.wire.primitive_types import format_uuid
-    from kwcli.reading.learn_topic_names import learn_topic_names
+    from kwcli.reading.load_topic_names import load_topic_names
     from kwcli.reading.tls_key_log_files import KeyLogFiles
 
-    found = learn_topic_names(options.names_from, env, KeyLogFiles(options.keylogs, follow=True).keys)
+    found = load_topic_names(options.names_from, env, KeyLogFiles(options.keylogs, follow=True).keys)
     names = sorted((format_uuid(identity.bytes), name) for identity, (name, _) in found.names.items())
     return options._replace(topic_names=tuple(names))
 

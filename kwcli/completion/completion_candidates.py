@@ -381,7 +381,7 @@ def _complete_number_words(field: str) -> Iterator[Candidate]:
 
 
 def _complete_columns(typed: Typed) -> Iterator[Candidate]:
-    from decoders.exchanges.exchange_fields import names_below_key
+    from decoders.exchanges.exchange_attribute_schemas import names_below_key
     from decoders.filters.exchange_paths import first_words_of_paths
     from decoders.filters.filter_field_table import BODIES, FIELDS, HEADER
     from kwcli.output.column_table import OWN, WORDS

@@ -146,7 +146,7 @@ def format_() -> None:
 def schema() -> None:
     """Write record.schema.json and statistics.schema.json anew, with the rows of their tables.
 
-    The tables are decoders/exchanges/exchange_fields.py and decoders/analysis/dimension_and_metric_table.py.
+    The tables are decoders/exchanges/exchange_attribute_schemas.py and decoders/analysis/dimension_and_metric_table.py.
     """
     PUBLISHED.write_text(format_schema(make_record_schema()), "utf-8")
     PUBLISHED_STATISTICS.write_text(format_schema(make_statistics_schema()), "utf-8")

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import decoders.messages
 from decoders.analysis.dimension_and_metric_table import DIMENSION_ROWS, METRICS
+from decoders.exchanges.exchange_attribute_schemas import SHAPES
 from decoders.exchanges.exchange_attribute_table import ALWAYS
-from decoders.exchanges.exchange_fields import SHAPES
 
 __all__ = ["PUBLISHED", "PUBLISHED_STATISTICS", "format_schema", "make_record_schema", "make_statistics_schema"]
 

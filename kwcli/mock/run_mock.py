@@ -23,8 +23,8 @@ from kwcli.options import FilterOptions
 from kwcli.output.output_settings import Settings
 from kwcli.proxy.log.start_log_process import start
 from kwcli.reading.run_reading import ReadingRun
+from kwcli.reading.sinks.filter_sort_and_limit_rows import ReadingView
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
-from kwcli.reading.sinks.row_sink import ReadingView
 from kwcli.run_environment import Environment, Exit, Failure
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from kwcli.pipeline.tables.write_parquet import TableWriter
 from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.reading.run_coverage import PartialRun
 from kwcli.reading.run_reading import ReadingRun
+from kwcli.reading.sinks.filter_sort_and_limit_rows import ReadingView
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
-from kwcli.reading.sinks.row_sink import ReadingView
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Exchange, Settled

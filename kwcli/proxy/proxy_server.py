@@ -18,7 +18,6 @@ from kwcli.net.config.client_config import Address
 from kwcli.net.listening_sockets import BACKLOG
 from kwcli.net.parse_addresses import format_address
 from kwcli.net.session.open_asyncio_connections import AcceptingServer, Dialler, Factory, Logins
-from kwcli.proxy.accept_or_refuse import Acceptor, LoginBackoff, Reached, dial_first
 from kwcli.proxy.log.log_queue import now_ns
 from kwcli.proxy.node_listeners import (
     FIRST_BASE,
@@ -32,6 +31,7 @@ from kwcli.proxy.node_listeners import (
 from kwcli.proxy.proxy_metrics import Metrics
 from kwcli.proxy.proxy_settings import DiscoveredNodes, ProxySettings
 from kwcli.proxy.receive_proxy_heads import NO_HEAD, ReceivedHead
+from kwcli.proxy.refuse_clients_while_brokers_are_down import Acceptor, LoginBackoff, Reached, dial_first
 from kwcli.proxy.relay.memory_share import SharedMemory
 from kwcli.proxy.relay.relay_connection import Relay
 from kwcli.proxy.relay.rewrite_cache import RewrittenAnswers

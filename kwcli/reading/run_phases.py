@@ -6,9 +6,9 @@ be written once and whole, open exchanges are to be shown or not, and answer, cl
 on what happened.
 
 The idea. One loop, `ReadingRun`, pulls and pushes. It pulls segments from a source (packet_sources.py), which knows
-nothing of rows, has them decoded, and pushes the rows to a sink (sinks/row_sink.py), which knows nothing of sources.
-Neither of them ends the run. What they do is an event here, and the table TRANSITIONS says in which phase the run goes
-on; whatever stands in no row of the table cannot happen.
+nothing of rows, has them decoded, and pushes the rows to a sink (sinks/filter_sort_and_limit_rows.py), which knows
+nothing of sources. Neither of them ends the run. What they do is an event here, and the table TRANSITIONS says in which
+phase the run goes on; whatever stands in no row of the table cannot happen.
 
                     input ended, input lost,
                     limit reached, interrupted

@@ -39,7 +39,7 @@ from kwcli.reading.sinks.closing_lines import (
     make_capture_counts,
     note_dropped_keys,
 )
-from kwcli.reading.sinks.row_sink import (
+from kwcli.reading.sinks.filter_sort_and_limit_rows import (
     FilteredRowSink,
     ReadingView,
     add_metrics_export,
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from kwcli.reading.live_capture import PieceWriter
     from kwcli.reading.packet_sources import PacketSource
     from kwcli.reading.schemas_of_run import RunSchemas
-    from kwcli.reading.sinks.row_sink import PacketTap
+    from kwcli.reading.sinks.filter_sort_and_limit_rows import PacketTap
     from kwcli.run_environment import Environment
 
 __all__ = ["ReadingOutcome", "ReadingRun"]
@@ -123,10 +123,10 @@ class ReadingRun:
         if remembers or view.libraries:
             self._engine.pairer.remember_earlier_exchanges(only_libraries=not remembers)
         if capture.names_from is not None:
-            from kwcli.reading.learn_topic_names import learn_topic_names
+            from kwcli.reading.load_topic_names import load_topic_names
 
             topics = self._engine.pairer.context.topics
-            for identity, (name, _) in learn_topic_names(capture.names_from, env, self._keys).names.items():
+            for identity, (name, _) in load_topic_names(capture.names_from, env, self._keys).names.items():
                 topics.add(identity, name)
         self._schemas = self._find_schemas(selection)
         if self._schemas is not None:

@@ -18,7 +18,7 @@ from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import encode_message
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import FETCH
-from decoders.protocol_facts.find_routing_places import find_routing_places
+from decoders.protocol_facts.extract_routing_keys import extract_routing_keys
 from decoders.replaying.answer_comparison import (
     Answer,
     Difference,
@@ -290,5 +290,5 @@ def _has_only_passing_errors(
     codes = {error.code for error in exchange.errors}
     if not codes or not codes <= PASSING or codes & {error.code for error in request.exchange.errors}:
         return False
-    named = find_routing_places(request.api_key, version, body)
+    named = extract_routing_keys(request.api_key, version, body)
     return classify_api(request.api_key) == "read" or len(exchange.errors) >= len(named)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kwcli.net.connection_options import read_config
 from kwcli.reading.run_reading import ReadingRun
-from kwcli.reading.sinks.row_sink import ReadingView
+from kwcli.reading.sinks.filter_sort_and_limit_rows import ReadingView
 from kwcli.replay.recorded_requests import AllowedChanges, ReplayRecording
 from kwcli.replay.replay_output import ReplayOutput, format_closing_lines
 from kwcli.replay.replay_requests_in_time import (

@@ -13,7 +13,7 @@ from uuid import UUID
 from decoders.apis import api
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import API_VERSIONS, FIND_COORDINATOR, METADATA
-from decoders.protocol_facts.find_routing_places import find_routing_places
+from decoders.protocol_facts.extract_routing_keys import extract_routing_keys
 from decoders.protocol_facts.kafka_releases import drop_unserved_versions
 from decoders.protocol_facts.request_routing import route_of_api
 from decoders.replaying.id_map import NotReplayable
@@ -180,7 +180,7 @@ class ReplayTarget:
 
 def _list_named_places(key: int, version: int, body: Mapping[str, Any]) -> Iterable[object]:
     """The places that a request names; one None for an API whose requests name no places."""
-    return find_routing_places(key, version, body) if route_of_api(key).path else [None]
+    return extract_routing_keys(key, version, body) if route_of_api(key).path else [None]
 
 
 def _number_or_unknown(node: int | None) -> int:

@@ -135,7 +135,7 @@ class ExchangePackets(NamedTuple):
 
 
 class MatchingPacketsWriter:
-    """The -w of one run, and the tap (sinks/row_sink.py) that sees its rows. Raises Failure without OUT.
+    """The -w of one run, and the tap of its sink (filter_sort_and_limit_rows.py). Raises Failure without OUT.
 
     `whole`: all packets of connections that have a row, as also without a filter or limit; `limited`: there is a limit.
     """

@@ -12,7 +12,7 @@ import pytest
 
 from decoders.apis import api
 from decoders.messages.exchange_json import to_json_dict
-from decoders.protocol_facts.find_routing_places import find_routing_places
+from decoders.protocol_facts.extract_routing_keys import extract_routing_keys
 from decoders.protocol_facts.request_routing import route_of_api
 from tests.captures.reading import exchanges
 from tests.captures.shipped import CLEAN, capture_bytes
@@ -67,7 +67,7 @@ class Told:
 def named(record: Record) -> Iterator[Place]:
     """The places of a request as keys of Told."""
     to = route_of_api(record["api_key"]).to
-    for place in find_routing_places(record["api_key"], record["api_version"], record["request"]):
+    for place in extract_routing_keys(record["api_key"], record["api_version"], record["request"]):
         if to == "leader":
             yield (to, *place)
         elif to in _COORDINATORS:

@@ -25,8 +25,8 @@ from decoders.schema import lazy_decoder
 from decoders.schema.lazy_decoder import LazyDecoder
 from kwcli.main import run
 from kwcli.reading import read_captures_by_time
+from kwcli.reading.sinks import filter_sort_and_limit_rows
 from kwcli.reading.sinks import render_jobs as jobs
-from kwcli.reading.sinks import row_sink
 from kwcli.reading.sinks.render_jobs import PartResult, PartSizes, RenderJobs, WorkerMessage
 from kwcli.run_environment import Environment, Exit, Failure
 from tests.captures.shipped import FOLDER
@@ -87,7 +87,7 @@ def kw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runner:
     """Runs kw with small parts into a file; `forks` counts them."""
     monkeypatch.setattr(jobs, "SIZES", PartSizes(3, 7, 1 << 14))
     monkeypatch.setattr(jobs, "RETURNED_MAX", 1 << 11)  # some parts write by themselves
-    monkeypatch.setattr(row_sink, "SHARED_MIN", 0)
+    monkeypatch.setattr(filter_sort_and_limit_rows, "SHARED_MIN", 0)
     monkeypatch.setattr(read_captures_by_time, "MERGED_MAX", 1 << 12)  # rows come in small pieces
     monkeypatch.setattr(read_captures_by_time, "_PIECE_MIN", 1 << 12)
     monkeypatch.setattr(jobs, "can_fork", lambda: True)  # the threads of the test runner do not matter
@@ -233,7 +233,7 @@ PIPE_SIZE: Final = 1 << 16
 # The behaviour of a process: exit codes, Ctrl-C, closed pipes.
 SMALL_PARTS: Final = """
 import sys
-from kwcli.reading.sinks import render_jobs as jobs, row_sink as run
+from kwcli.reading.sinks import render_jobs as jobs, filter_sort_and_limit_rows as run
 jobs.SIZES = jobs.PartSizes(3, 20, 1 << 16)
 jobs.RETURNED_MAX = 1 << 12
 run.SHARED_MIN = 0

@@ -94,7 +94,7 @@ def test_what_fields_mean_is_loaded_when_it_is_shown(words: list[str], shown: bo
 def test_rows_are_written_without_the_schema_of_their_attributes(output: str) -> None:
     loaded = loaded_by("sniff", str(ROOT / "captures" / "tour.pcapng"), "-o", output)
     assert "decoders.exchanges.exchange_attribute_table" in loaded
-    assert "decoders.exchanges.exchange_fields" not in loaded
+    assert "decoders.exchanges.exchange_attribute_schemas" not in loaded
     # A class that it makes costs as much as the decoding of a hundred exchanges; orjson loads it for its own use.
     assert output == "ndjson" or "dataclasses" not in loaded
 

@@ -20,7 +20,7 @@ from kwcli.mock.run_mock import read_recording
 from kwcli.options import FilterOptions
 from kwcli.output.output_settings import Settings
 from kwcli.reading.run_reading import ReadingRun
-from kwcli.reading.sinks.row_sink import ReadingView
+from kwcli.reading.sinks.filter_sort_and_limit_rows import ReadingView
 from kwcli.replay.recorded_requests import AllowedChanges, ReplayRecording
 from kwcli.run_environment import Exit
 from tests.capture.spoken import spoken

@@ -17,6 +17,7 @@ from decoders.exchanges.connection_pairing import (
     set_response_of_exchange,
 )
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange
+from decoders.exchanges.exchange_attribute_schemas import _ROWS, EXCHANGE_FIELDS, SHAPES
 from decoders.exchanges.exchange_attribute_table import (
     ALWAYS,
     EXCHANGE_ATTRIBUTES,
@@ -26,7 +27,6 @@ from decoders.exchanges.exchange_attribute_table import (
     SCALARS,
     SLOTS,
 )
-from decoders.exchanges.exchange_fields import _ROWS, EXCHANGE_FIELDS, SHAPES
 from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.exchanges.topic_and_node_names import Topics
 from decoders.filters.exchange_paths import record_path

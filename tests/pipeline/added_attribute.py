@@ -23,7 +23,7 @@ ROWS: Final = {
         '    "colour": "extra",\n',
         '    "via": "extra",\n',
     ),
-    "decoders.exchanges.exchange_fields": (LOOKS, '    "via": (_TEXT,),\n'),
+    "decoders.exchanges.exchange_attribute_schemas": (LOOKS, '    "via": (_TEXT,),\n'),
 }
 # Its name is no UTF-8.
 RED: Final[dict[str, Any]] = {"name": {"base64": "/w=="}, "depth": 8}

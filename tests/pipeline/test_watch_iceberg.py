@@ -13,10 +13,10 @@ import pytest
 from pyiceberg.table import StaticTable
 
 from kwcli.pip_extras import pip_command_for_extra
-from kwcli.pipeline.store import batch_store, iceberg_log_writer
+from kwcli.pipeline.store import batch_store, iceberg_metadata_writer
 from kwcli.pipeline.store.compact_tables import compact_tables
 from kwcli.pipeline.store.finish_commits import read_newest_commit
-from kwcli.pipeline.store.iceberg_log_writer import FolderCatalog, IcebergLogs
+from kwcli.pipeline.store.iceberg_metadata_writer import FolderCatalog, IcebergLogs
 from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.pipeline.tables.table_columns import TABLES
 from kwcli.run_environment import Failure
@@ -126,7 +126,7 @@ def test_dates_that_are_compacted_or_dropped_are_so_in_the_table(tmp_path: Path)
 
 @pytest.mark.long
 def test_old_snapshots_are_dropped_with_their_metadata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(iceberg_log_writer, "_KEPT", 3)
+    monkeypatch.setattr(iceberg_metadata_writer, "_KEPT", 3)
     kept = ring(tmp_path / "aside", RAW, 8)
     (tmp_path / "in").mkdir()
     out = tmp_path / "out"

@@ -9,7 +9,7 @@ from typing import Any, Final, get_args
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.protocol_facts.find_routing_places import fields_that_route, find_routing_places, keep_only_places
+from decoders.protocol_facts.extract_routing_keys import extract_routing_keys, fields_that_route, keep_only_routing_keys
 from decoders.protocol_facts.request_routing import Sender, To, route_of_api
 from decoders.schema.api_declaration import Field
 
@@ -144,7 +144,7 @@ ROWS: list[tuple[int, int, dict[str, Any], list[tuple[Any, ...]]]] = [
 
 @pytest.mark.parametrize(("key", "version", "body", "expected"), ROWS)
 def test_places(key: int, version: int, body: dict[str, Any], expected: list[tuple[Any, ...]]) -> None:
-    assert find_routing_places(key, version, body) == expected
+    assert extract_routing_keys(key, version, body) == expected
 
 
 @pytest.mark.parametrize(("key", "version", "body", "expected"), ROWS)
@@ -152,12 +152,12 @@ def test_a_request_is_parted_by_its_places(
     key: int, version: int, body: dict[str, Any], expected: list[tuple[Any, ...]]
 ) -> None:
     for place in expected:
-        part = keep_only_places(key, version, body, {place})
-        assert find_routing_places(key, version, part) == [place]
-    assert find_routing_places(key, version, keep_only_places(key, version, body, set(expected))) == expected
+        part = keep_only_routing_keys(key, version, body, {place})
+        assert extract_routing_keys(key, version, part) == [place]
+    assert extract_routing_keys(key, version, keep_only_routing_keys(key, version, body, set(expected))) == expected
 
 
 def test_the_rest_of_a_parted_request_stays() -> None:
     body = {"acks": -1, "topic_data": [{"name": n, "partition_data": [{"index": 0, "records": b""}]} for n in "ab"]}
-    kept = keep_only_places(0, 9, body, {("b", 0)})
+    kept = keep_only_routing_keys(0, 9, body, {("b", 0)})
     assert kept == {"acks": -1, "topic_data": [{"name": "b", "partition_data": [{"index": 0, "records": b""}]}]}

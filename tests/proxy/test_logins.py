@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from kwcli.net.config.client_config import SaslSettings
-from kwcli.proxy.accept_or_refuse import BACKOFF_FIRST_S, BACKOFF_MOST_S, LoginBackoff
+from kwcli.proxy.refuse_clients_while_brokers_are_down import BACKOFF_FIRST_S, BACKOFF_MOST_S, LoginBackoff
 from kwcli.proxy.repeated_messages import SeenTexts
 from tests.proxy.running import in_loop, rest, running
 from tests.proxy.test_upstream_auth import Broker, request, response

@@ -13,7 +13,7 @@ from kwcli.net.config.client_config import Address
 from kwcli.net.listening_sockets import open_listener
 from kwcli.net.parse_addresses import format_address
 from kwcli.playground.free_ports import find_free_ports
-from kwcli.proxy import accept_or_refuse
+from kwcli.proxy import refuse_clients_while_brokers_are_down
 from kwcli.proxy.relay.rewrite_addresses import Endpoint
 from kwcli.proxy.repeated_messages import PAUSE_FIRST_S, RepeatFilter
 from tests.proxy.running import WAIT_S, Running, beat, echo, in_loop, rest, running, sooner_or_later
@@ -88,8 +88,8 @@ async def test_clients_are_refused_until_the_broker_answers() -> None:
 @in_loop
 async def test_a_hundred_clients_of_a_dead_broker_are_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """On systems where listening cannot stop, clients are accepted and reset, without dialling for each."""
-    monkeypatch.setattr(accept_or_refuse, "stop_listening", lambda _: False)
-    monkeypatch.setattr(accept_or_refuse, "FIRST_S", 1000.0)
+    monkeypatch.setattr(refuse_clients_while_brokers_are_down, "stop_listening", lambda _: False)
+    monkeypatch.setattr(refuse_clients_while_brokers_are_down, "FIRST_S", 1000.0)
     async with running(None) as proxy:
         dials = 0
         dial = proxy.proxy.dialler.dial
@@ -177,12 +177,12 @@ async def test_the_end_comes_while_clients_are_refused() -> None:
 def test_no_other_program_can_take_the_port_meanwhile(reuse: int) -> None:
     (port,) = find_free_ports(1, "127.0.0.1")
     with open_listener("127.0.0.1", port) as ours, socket.create_connection(("127.0.0.1", port), 5):
-        assert accept_or_refuse.stop_listening(ours)
+        assert refuse_clients_while_brokers_are_down.stop_listening(ours)
         with socket.socket() as other:
             other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuse)
             with pytest.raises(OSError, match="in use"):
                 other.bind(("127.0.0.1", port))
-        accept_or_refuse.listen_again(ours)
+        refuse_clients_while_brokers_are_down.listen_again(ours)
         with socket.create_connection(("127.0.0.1", port), 5):
             pass
 

@@ -12,8 +12,8 @@ from kwcli.options import FilterOptions
 from kwcli.output.output_settings import Settings
 from kwcli.reading.run_coverage import PartialRun, RunCoverage
 from kwcli.reading.run_reading import ReadingRun
+from kwcli.reading.sinks.filter_sort_and_limit_rows import ReadingView
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
-from kwcli.reading.sinks.row_sink import ReadingView
 from kwcli.run_environment import Environment
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import world
@@ -61,7 +61,7 @@ def test_an_answer_on_whole_inputs_is_not_partial() -> None:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_filter_is_told_with_what_it_let_through(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwcli.reading.sinks.row_sink.SHARED_MIN", 0)
+    monkeypatch.setattr("kwcli.reading.sinks.filter_sort_and_limit_rows.SHARED_MIN", 0)
     whole = covered(world(), str(TOUR), FilterOptions())
     found = covered(world(), str(TOUR), FilterOptions(apis=("Produce",)), jobs)
     assert found == RunCoverage(None, found.matched, whole.exchanges, filtered=True)

@@ -19,8 +19,8 @@ from kwcli.reading.packet_sources import PacketSource, SegmentBatch
 from kwcli.reading.run_coverage import PartialRun
 from kwcli.reading.run_phases import TRANSITIONS, Event, RunEnds, RunPhase
 from kwcli.reading.run_reading import ReadingOutcome, ReadingRun
+from kwcli.reading.sinks.filter_sort_and_limit_rows import ReadingView
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
-from kwcli.reading.sinks.row_sink import ReadingView
 from kwcli.run_environment import Exit, Failure
 from kwcli.sniff.write_matching_packets import MatchingPacketsWriter, show_and_copy_rows
 from tests.captures.shipped import FOLDER

@@ -21,7 +21,7 @@ from decoders.records.records_as_json import records_json, records_json_to_decod
 from decoders.values.schemas_and_decoded_values import RegisteredSchema, SchemaOrigin
 from decoders.values.value_decoder import ValueDecoder
 from kwcli.reading.run_reading import ReadingRun
-from kwcli.reading.sinks.row_sink import FilteredRowSink
+from kwcli.reading.sinks.filter_sort_and_limit_rows import FilteredRowSink
 from kwcli.run_environment import Environment
 from tests.cli.worlds import kw, world
 from tests.reading.captures_with_values import (

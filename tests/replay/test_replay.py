@@ -22,7 +22,7 @@ from kwcli.options import FilterOptions
 from kwcli.output.output_settings import Settings
 from kwcli.playground.run_playground import LibrdkafkaMock
 from kwcli.reading.run_reading import ReadingRun
-from kwcli.reading.sinks.row_sink import ReadingView
+from kwcli.reading.sinks.filter_sort_and_limit_rows import ReadingView
 from kwcli.replay import replay_requests_in_time as running
 from kwcli.replay.recorded_requests import AllowedChanges, RecordedRequest, ReplayRecording
 from kwcli.replay.replay_requests_in_time import ReplaySettings

@@ -15,7 +15,7 @@ from decoders.named_tuple import NamedTuple
 from kwcli.browse.spooling.learned_schemas import SchemaTeller
 from kwcli.browse.spooling.spool import BLOCK_ROWS, Spool, SpoolFull, SpoolWriter
 from kwcli.reading.run_reading import ReadingRun
-from kwcli.reading.sinks.row_sink import ReadingView
+from kwcli.reading.sinks.filter_sort_and_limit_rows import ReadingView
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from decoders.exchanges.body_reader import ApiReaders
 from decoders.filters import parse
 from kwcli.browse.spooling.questions import RowsSorted, SortRows
 from kwcli.output.renderers import WantedPaths
-from kwcli.reading.sinks.row_sink import ORDERS, paths_for_order
+from kwcli.reading.sinks.filter_sort_and_limit_rows import ORDERS, paths_for_order
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Settled

@@ -66,7 +66,7 @@ PARQUET: Final = "parquet"
 # Formats with logs → the package that writes them, and the module and class here. Each has an extra of its name.
 _LOGS: Final = {
     "delta": ("deltalake", "delta_log_writer", "DeltaLogs"),
-    "iceberg": ("pyiceberg", "iceberg_log_writer", "IcebergLogs"),
+    "iceberg": ("pyiceberg", "iceberg_metadata_writer", "IcebergLogs"),
 }
 DELTA_LOG: Final = "_delta_log"
 STATES: Final = f"{CONTROL}/states"

@@ -1,6 +1,6 @@
 """An attribute of an exchange, as its record has it, in, the values of its columns out; and back.
 
-Which columns an attribute has says the table in decoders/exchanges/exchange_fields.py.
+Which columns an attribute has says the table in decoders/exchanges/exchange_attribute_schemas.py.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import orjson
 
+from decoders.exchanges.exchange_attribute_schemas import EXCHANGE_FIELDS, SHAPES, names_below_key
 from decoders.exchanges.exchange_attribute_table import EXTRA
-from decoders.exchanges.exchange_fields import EXCHANGE_FIELDS, SHAPES, names_below_key
 from decoders.schema.body_json_form import cell_json
 
 __all__ = ["COLUMN_PARTS", "NOTED", "SERVER", "join_columns_into_attribute", "split_attribute_into_columns"]

@@ -2,8 +2,8 @@
 
 `kw help tables` prints them; arrow_schemas.py makes Arrow schemas of them. Times are of the capture, `_ns` in
 nanoseconds since 1970. The names of types are those of schemas.TYPES. Columns of `exchanges` that are attributes of an
-exchange stand in the table of these (decoders/exchanges/exchange_fields.py); those of a later version come here by
-themselves.
+exchange stand in the table of these (decoders/exchanges/exchange_attribute_schemas.py); those of a later version come
+here by themselves.
 
 Tables outlive the kw that wrote them. A column that is added names the version of the tables that has it first, the one
 after `TABLES_VERSION` so far, and its value in the rows of files that were written before: see upgrade_table_rows.py.
@@ -15,7 +15,7 @@ import re
 from operator import attrgetter
 from typing import Final
 
-from decoders.exchanges.exchange_fields import EXCHANGE_FIELDS
+from decoders.exchanges.exchange_attribute_schemas import EXCHANGE_FIELDS
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.tables import TABLE_NAMES
 
@@ -50,7 +50,7 @@ _TYPE_AND_TEXT: Final = re.compile(r"(\S+?)(\?)?(?:@(\d+))? (.+)")
 
 
 def _parse_column(name: str, said: str) -> TableColumn:
-    """The column of an attribute of an exchange (exchange_fields.py)."""
+    """The column of an attribute of an exchange (exchange_attribute_schemas.py)."""
     kind, null, since, text = _TYPE_AND_TEXT.fullmatch(said).groups()  # type: ignore[union-attr]  # else a fault of ours
     return TableColumn(name, kind, bool(null), text, int(since or 1))
 

@@ -198,14 +198,14 @@ class LiveSpool:
         """Write the packets of a piece."""
         del now_s
         writer = self._writers[one.number]
-        self._write_blocks(writer, writer.make_blocks(piece))
+        self._write_blocks(writer, writer.encode_packets_of_piece(piece))
         return writer.reader.problem
 
     def end_input(self, one: LiveInput, now_s: float) -> DecodeError | None:
         """A place's capture has ended."""
         del now_s
         writer = self._writers[one.number]
-        self._write_blocks(writer, writer.make_last_blocks())
+        self._write_blocks(writer, writer.encode_held_back_packets())
         return writer.reader.problem if one.has_bytes else None
 
     def add_records(self, source: CaptureSource) -> None:
@@ -259,11 +259,11 @@ class _SpoolWriter:
         self.reader = CopyReader()
         self.reader.on_secrets = self._add_secrets
 
-    def make_blocks(self, piece: bytes) -> list[bytes]:
+    def encode_packets_of_piece(self, piece: bytes) -> list[bytes]:
         """The packets of a piece of the capture as blocks; their interfaces are noted."""
         return self._encode_copies(self.reader.feed(piece))
 
-    def make_last_blocks(self) -> list[bytes]:
+    def encode_held_back_packets(self) -> list[bytes]:
         """The packets that the reader holds back."""
         return self._encode_copies(self.reader.finish())
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from decoders.errors import DecodeError
-from decoders.exchanges.body_reader import SOFTWARE_SINCE, ApiReaders, Needs, names_topic_ids
+from decoders.exchanges.body_reader import SOFTWARE_SINCE, ApiReaders, Needs, has_topic_ids_with_names
 from decoders.exchanges.connection_pairing import (
     set_initial_values,
     set_request_missing,
@@ -93,7 +93,7 @@ class FilterContext:
         """Whether such exchanges tell topic names or client software that filters need."""
         if api_key == API_VERSIONS and version >= SOFTWARE_SINCE:
             return self._software
-        return self._learns and names_topic_ids(api_key, version)
+        return self._learns and has_topic_ids_with_names(api_key, version)
 
     def learn_topic_names(self, exchange: Exchange) -> None:
         """Learn the names of topic ids from an answer."""

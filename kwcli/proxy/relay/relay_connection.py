@@ -19,9 +19,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from kwcli.net.parse_addresses import format_address
-from kwcli.proxy.accept_or_refuse import Reached, dial_first
 from kwcli.proxy.log.log_queue import now_ns
 from kwcli.proxy.receive_proxy_heads import NO_HEAD, ReceivedHead
+from kwcli.proxy.refuse_clients_while_brokers_are_down import Reached, dial_first
 from kwcli.proxy.relay.memory_share import MemoryShare
 from kwcli.proxy.relay.relay_state import (
     ANSWERED,
@@ -64,11 +64,11 @@ from kwcli.proxy.relay.socket_half import (
 if TYPE_CHECKING:
     from kwcli.net.config.client_config import Address
     from kwcli.net.session.open_asyncio_connections import Dialler
-    from kwcli.proxy.accept_or_refuse import LoginBackoff
     from kwcli.proxy.deciding.ask_deciders import Deciders
     from kwcli.proxy.log.log_queue import LogQueue
     from kwcli.proxy.node_listeners import Listener, ProxyListeners
     from kwcli.proxy.proxy_metrics import Metrics
+    from kwcli.proxy.refuse_clients_while_brokers_are_down import LoginBackoff
     from kwcli.proxy.relay.frame_decisions import Decision, InterceptedExchange
     from kwcli.proxy.relay.memory_share import SharedMemory
     from kwcli.proxy.relay.rewrite_cache import RewrittenAnswers

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kwcli.net.config.client_config import Address, ClientConfig
     from kwcli.net.sasl.mechanism import Mechanism
     from kwcli.net.session.open_asyncio_connections import Logins
-    from kwcli.proxy.accept_or_refuse import LoginBackoff
+    from kwcli.proxy.refuse_clients_while_brokers_are_down import LoginBackoff
 
 # Commands
 

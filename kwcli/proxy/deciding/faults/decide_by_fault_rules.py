@@ -250,7 +250,7 @@ class ConnectionFaultDecider:
             return None if frame is None else Decision(frame)
         return _PLAIN[name](counted)
 
-    def _make_error_decision(self, counted: CountedRule, exchange: InterceptedExchange) -> Decision | None:
+    def _make_error_decision(self, counted: CountedRule, exchange: InterceptedExchange) -> Decision:
         rule = counted.rule
         code = rule.arguments.code
         if rule.action.name == "no such topic":

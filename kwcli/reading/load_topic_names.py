@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from decoders.tls.key_log import KeyLog
     from kwcli.run_environment import Environment
 
-__all__ = ["learn_topic_names"]
+__all__ = ["load_topic_names"]
 
 
-def learn_topic_names(source: str, env: Environment, keys: KeyLog) -> Topics:
+def load_topic_names(source: str, env: Environment, keys: KeyLog) -> Topics:
     """The names that a source has. `keys`: of TLS in captures. Raises Failure; a look at a broker is told."""
     if os.path.lexists(source) or any(sign in source for sign in "*?["):
         found = _learn_from_files(source, env, keys)

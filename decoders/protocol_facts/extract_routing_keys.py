@@ -13,7 +13,7 @@ from decoders.apis import api
 from decoders.protocol_facts.request_routing import route_of_api
 from decoders.schema.api_declaration import Field
 
-__all__ = ["fields_that_route", "find_routing_places", "keep_only_places"]
+__all__ = ["extract_routing_keys", "fields_that_route", "keep_only_routing_keys"]
 
 Place = tuple[Any, ...]
 
@@ -28,7 +28,7 @@ def fields_that_route(api_key: int, version: int) -> tuple[str, ...]:
     )
 
 
-def find_routing_places(api_key: int, version: int, body: Mapping[str, Any]) -> list[Place]:
+def extract_routing_keys(api_key: int, version: int, body: Mapping[str, Any]) -> list[Place]:
     """Each place that the request names, once, in its order: `("orders", 0)`, `("my-group",)`, `(4, "1")`.
 
     A value that the body lacks or holds as null names nothing.
@@ -37,7 +37,7 @@ def find_routing_places(api_key: int, version: int, body: Mapping[str, Any]) -> 
     return list(dict.fromkeys(_iterate_places(body, chains, ()))) if chains else []
 
 
-def keep_only_places(api_key: int, version: int, body: Mapping[str, Any], wanted: set[Place]) -> dict[str, Any]:
+def keep_only_routing_keys(api_key: int, version: int, body: Mapping[str, Any], wanted: set[Place]) -> dict[str, Any]:
     """The request without the places that are not wanted, nor what is empty for their lack; the rest as it is."""
     chains = tuple(tuple(_split_path_at_arrays(path)) for path in fields_that_route(api_key, version))
     return _struct_with_wanted_places(body, chains, (), wanted)[0]
