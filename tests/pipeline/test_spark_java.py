@@ -95,7 +95,7 @@ def test_sessions_that_end_leave_others_alone() -> None:
     code = (
         "from threading import Thread\n"
         "from kwcli.run_environment import Environment\n"
-        "from kwcli.pipeline.spark import sessions\n"
+        "from kwcli.pipeline.spark import spark_sessions as sessions\n"
         "sessions.STOP_S = 0.0\n"
         "def use():\n"
         "    with sessions.open_own_session('local[1]', Environment.of_process()):\n"
