@@ -202,6 +202,15 @@ async def open_row(browsing: Browsing, pilot: Any, at: int) -> None:
     await browsing.settle(pilot)
 
 
+def test_a_message_in_40_columns_shows_values_beside_names() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        await open_row(browsing, pilot, 1)
+        assert "request_api_version  13" in browsing.screen_text
+        assert "client_id         admin" in browsing.screen_text
+
+    run_steps(Browsing(), steps, (40, 24))
+
+
 def test_a_message_is_shown_folded_and_searched() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         await open_row(browsing, pilot, 20)

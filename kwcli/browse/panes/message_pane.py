@@ -33,8 +33,10 @@ _PAINTS: Final[dict[str, Style]] = {
 _MATCH: Final = Style(bold=True, underline=True)
 _MARKS: Final = {True: "▸", False: "▾"}
 _NOTHING_BELOW: Final = "this line has nothing below it"
-# Cells that names take at most; values stand in one column behind them.
+# Cells that names take at most; values stand in one column behind them, for which so many cells stay where they can.
 _NAMES_MOST: Final = 44
+_NAMES_LEAST: Final = 12
+_CELLS_OF_VALUES: Final = 24
 
 
 class MessagePane(LinePane):
@@ -171,7 +173,8 @@ class MessagePane(LinePane):
         if field.is_heading:
             return Strip([Segment(self.to_ascii(f"{mark} {field.name}  "), _HEAD), Segment(self.to_ascii(field.text))])
         matches = self.searched and self._is_match(field)
-        name = field.name + " " * (self._names - cell_width(field.name)) if field.text else field.name
+        room = min(self._names, max(self.size.width - _CELLS_OF_VALUES, _NAMES_LEAST))
+        name = field.name + " " * (room - cell_width(field.name)) if field.text else field.name
         paint = _PAINTS[field.paint]
         return Strip(
             [
