@@ -73,8 +73,7 @@ __all__ = [
 Facets = dict[str, dict[str, list[int]]]
 # What an exchange says of its keys: (facet, name).
 Names = list[tuple[str, str]]
-# So many kinds of exchanges are known at once.
-ALIKE_MAX: Final = 4096
+ALIKE_MAX: Final = 4096  # kinds of exchanges that are known at once
 # APIs by which clients find their way: asking for a topic there is neither writing, reading nor administering.
 _ASKING: Final = frozenset({METADATA, LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH, 23, 24, 28, 60, 61, 75})
 _WRITING: Final = frozenset({PRODUCE})
@@ -161,12 +160,12 @@ class Portrait:
 class _AlikeExchanges:
     """Exchanges that say the same names of the same keys: the names and, not counted so far, how many and when."""
 
-    __slots__ = ("count", "first", "kept", "last", "names", "portraits")
+    __slots__ = ("count", "first", "last", "library", "names", "portraits")
 
-    def __init__(self, portraits: list[Portrait], names: Names, kept: object) -> None:
+    def __init__(self, portraits: list[Portrait], names: Names, library: object) -> None:
         self.portraits = portraits
         self.names = names
-        self.kept = kept  # what must live on, since the kind has its identity
+        self.library = library  # it must live on, since the kind has its identity
         self.count = self.first = self.last = 0
 
     def add_time(self, time_ns: int) -> None:
@@ -179,8 +178,7 @@ class _AlikeExchanges:
 class Portraits(ABC):
     """The base of folds that make portraits by key. An exchange counts for each key that it is about.
 
-    Most exchanges are alike: names are found for the first of a kind, and the others are added to them at the end, or
-    when ALIKE_MAX kinds are known.
+    Most are alike: names are found for the first of a kind; the others count for it at the end, or at ALIKE_MAX kinds.
     """
 
     noun = "portraits"
@@ -258,7 +256,9 @@ class Portraits(ABC):
         if kind is not None and all(self._found.get(key) is portrait for key, portrait in apart.items()):
             if len(self._alike) >= ALIKE_MAX:
                 self.count_alike_exchanges()
-            self._alike[kind] = _AlikeExchanges(list(apart.values()), names or [], exchange.extra)
+            self._alike[kind] = _AlikeExchanges(
+                list(apart.values()), names or [], (exchange.extra or {}).get("library")
+            )
 
     def count_alike_exchanges(self) -> None:
         """Count the names of exchanges that were like others; no kind is known from then on."""
