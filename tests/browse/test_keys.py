@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from tests.browse.test_live import release_blocks
 
 # Keys that go on in a direction: at the end of it nothing changes, and the cursor shows why.
 MOVES = {key for action in ACTIONS if action.where == "lines" for key in action.keys} | {"l", "h", "right", "left"}
+
+# States whose keys are pressed in .ci/run too, those of a part of the keys of a list by default.
+OFTEN = ("list", "message", "findings")
 
 
 def is_at_an_end(browsing: Browsing) -> bool:
@@ -56,12 +60,23 @@ async def check_key(browsing: Browsing, pilot: Any, state: ScreenState, key: str
     return ""
 
 
-@pytest.mark.one_in(3 * len(STATES))
+@pytest.mark.one_in(3 * len(OFTEN))
 @pytest.mark.parametrize("part", range(3))
-@pytest.mark.parametrize("name", STATES)
+@pytest.mark.parametrize("name", OFTEN)
 def test_every_key_does_something_or_says_why_not(
     name: str, part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    press_keys(name, KEYS[part::3], tmp_path, monkeypatch)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", [name for name in STATES if name not in OFTEN])
+def test_every_key_in_other_states(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    press_keys(name, KEYS, tmp_path, monkeypatch)
+
+
+def press_keys(name: str, keys: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Press keys in a state, each in the state anew."""
     state = STATES[name]
     browsing = open_screen(state, tmp_path)
     ended: list[str] = []
@@ -71,7 +86,7 @@ def test_every_key_does_something_or_says_why_not(
 
     async def steps(browsing: Browsing, pilot: Any) -> None:
         wrong = {}
-        for key in KEYS[part::3]:
+        for key in keys:
             await reach_state(browsing, pilot, state)
             if fault := await check_key(browsing, pilot, state, key, ended):
                 wrong[key] = fault
