@@ -20,7 +20,7 @@ from tests.browse.test_live import release_blocks
 # Keys that go on in a direction: at the end of it nothing changes, and the cursor shows why.
 MOVES = {key for action in ACTIONS if action.where == "lines" for key in action.keys} | {"l", "h", "right", "left"}
 
-# States whose keys are pressed in .ci/run too, those of a part of the keys of a list by default.
+# States in which a third of the keys are pressed in .ci/run.
 OFTEN = ("list", "message", "findings")
 
 
@@ -60,8 +60,8 @@ async def check_key(browsing: Browsing, pilot: Any, state: ScreenState, key: str
     return ""
 
 
-@pytest.mark.one_in(3 * len(OFTEN))
-@pytest.mark.parametrize("part", range(3))
+@pytest.mark.long
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.full) for part in (1, 2))])
 @pytest.mark.parametrize("name", OFTEN)
 def test_every_key_does_something_or_says_why_not(
     name: str, part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

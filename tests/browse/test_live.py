@@ -110,6 +110,7 @@ def test_rows_that_the_spool_has_given_up_leave_the_list(monkeypatch: pytest.Mon
     run_steps(browsing, steps)
 
 
+@pytest.mark.long
 def test_ten_thousand_rows_a_second_leave_the_list_and_the_memory_as_they_are() -> None:
     """Two seconds of such traffic, in steps of those 50 ms after which the screen looks for messages."""
     browsing = Browsing(live=True)
