@@ -497,12 +497,18 @@ class ApiReader:
             view = self.read_paths(exchange, side, frozenset(paths))
             if view is None:  # missing, or only a part of it can be read
                 view = exchange.values(side)
-            for path in paths:
-                for identity in values_at_path(view, path):
-                    name = exchange.topic_name(identity)
-                    if name is not None and identity not in WELL_KNOWN:
-                        found[format_uuid(identity.bytes)] = name
+            for identity in self.list_nameless_topic_ids(side, view):
+                name = exchange.topic_name(identity)
+                if name is not None:
+                    found[format_uuid(identity.bytes)] = name
         return found
+
+    def list_nameless_topic_ids(self, side: Side, view: Any) -> Iterator[UUID]:
+        """The topic ids in a view of a side that have no name beside them, without those that Kafka has for itself."""
+        for path in self.paths_of_nameless_topics(side):
+            for identity in values_at_path(view, path):
+                if identity not in WELL_KNOWN:
+                    yield identity
 
     def add_topic_names(self, exchange: Sides, topics: Topics) -> None:
         """Add the topic names in an exchange to `topics`."""

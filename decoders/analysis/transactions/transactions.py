@@ -41,7 +41,6 @@ from decoders.analysis.transactions.stable_offsets import StableOffsets, stable_
 from decoders.analysis.transactions.timeline import TransactionTimeline
 from decoders.errors import Malformed
 from decoders.exchanges.body_reader import SIDES
-from decoders.exchanges.topic_and_node_names import WELL_KNOWN, values_at_path
 from decoders.limits import PARTITIONS_KEPT_MAX, TRANSACTION_EVENTS_ALL_MAX, TRANSACTION_EVENTS_MAX
 from decoders.protocol_facts.api_keys import (
     DESCRIBE_PRODUCERS,
@@ -193,14 +192,11 @@ class Transactions(Portraits):
     def _learn_topic_names(self, exchange: Exchange) -> None:
         """Learn the names of the topic ids that have none beside them, from the paths that portraits need."""
         for side in SIDES:
-            for path in exchange._api_reader.paths_of_nameless_topics(side):
-                for identity in values_at_path(exchange.view(side), path):
-                    if identity in self._named_ids:
-                        continue
-                    name = exchange.topic_name(identity)
-                    if name is not None and identity not in WELL_KNOWN:
-                        self._named_ids.add(identity)
-                        self._topic_names[format_uuid(identity.bytes)] = name
+            for identity in exchange._api_reader.list_nameless_topic_ids(side, exchange.view(side)):
+                name = None if identity in self._named_ids else exchange.topic_name(identity)
+                if name is not None:
+                    self._named_ids.add(identity)
+                    self._topic_names[format_uuid(identity.bytes)] = name
 
     def _keep_event(self, kept: dict[Any, EventSet], key: Any, event: TransactionEvent) -> None:
         its = kept.get(key)
