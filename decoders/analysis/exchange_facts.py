@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 NS_PER_MS: Final = 1_000_000
 # APIs whose answers may wait for records.
 FETCHES: Final = frozenset({FETCH, SHARE_FETCH})
+# The replica id of a Fetch that no broker sends.
+CONSUMER: Final = -1
 # APIs whose answers wait until the other members of the group have asked too. An answer with one of these codes has
 # waited: 0, or REBALANCE_IN_PROGRESS where the group begins anew meanwhile. All other errors are answered at once.
 GATHERINGS: Final = frozenset({JOIN_GROUP, SYNC_GROUP})
@@ -222,6 +224,13 @@ def view_or_empty(exchange: Exchange, side: Side) -> dict[str, Any]:
     """The fields of a body that were asked for; empty where there is no body."""
     view = exchange.view(side)
     return view if isinstance(view, dict) else {}
+
+
+def replica_id_of_fetch(request: dict[str, Any]) -> int:
+    """The node id of the broker that fetches; CONSUMER: a consumer fetches."""
+    state = request.get("replica_state")
+    found = state.get("replica_id", CONSUMER) if isinstance(state, dict) else request.get("replica_id", CONSUMER)
+    return int(found)
 
 
 def topic_of_element(exchange: Exchange, element: Any) -> str | None:

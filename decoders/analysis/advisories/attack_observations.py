@@ -21,7 +21,12 @@ from decoders.analysis.doctor.diagnosis_input import (
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.doctor.resent_batches import make_evidence_of_exchange
 from decoders.analysis.doctor.sequence_findings import is_among_other_batches
-from decoders.analysis.exchange_facts import error_codes_by_partition, topic_of_element, view_or_empty
+from decoders.analysis.exchange_facts import (
+    error_codes_by_partition,
+    replica_id_of_fetch,
+    topic_of_element,
+    view_or_empty,
+)
 from decoders.errors import DecodeError, LimitExceeded
 from decoders.exchanges.find_client_library import BROKER, find_program_of_client_id
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at
@@ -54,7 +59,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ATTACKS",
     "ATTACK_FINDINGS",
-    "TAGGED_SIZE",
     "AttackObserver",
     "name_lines",
     "observe_attack",
@@ -67,7 +71,7 @@ __all__ = [
 UNPACKED_MAX: Final = 16 * 1024 * 1024
 # A request header has no tagged field so far; a smaller request cannot hold as many as are declared by an attack.
 _TAGS_LEAST: Final = 1000
-TAGGED_SIZE: Final = 2 * _TAGS_LEAST
+_TAGGED_SIZE: Final = 2 * _TAGS_LEAST
 # The most iterations of SCRAM that a broker of Kafka stores with a password.
 _ITERATIONS_OF_KAFKA: Final = 16_384
 # Where the client id of a request begins, in the frame behind its size field.
@@ -178,9 +182,8 @@ def _observe_claimed_replica(seen: Observations, exchange: Exchange, client: str
     request = exchange._request_view
     if not isinstance(request, dict):
         return
-    state = request.get("replica_state")
-    replica = request.get("replica_id") if state is None else state.get("replica_id")
-    if replica is None or replica < 0:
+    replica = replica_id_of_fetch(request)
+    if replica < 0:
         return
     name = exchange.client_id or ""
     program = find_program_of_client_id(name)
@@ -228,7 +231,7 @@ def observe_attack(seen: Observations, exchange: Exchange, client: str) -> None:
     attack = ATTACKS.get(exchange.api_key)
     if attack is not None:
         attack.observe(seen, exchange, client)
-    if exchange._failed or (exchange.request_size or 0) >= TAGGED_SIZE:
+    if exchange._failed or (exchange.request_size or 0) >= _TAGGED_SIZE:
         _observe_declared_counts(seen, exchange, client)
 
 

@@ -16,10 +16,12 @@ from decoders.analysis.doctor.observe_positions import (
 )
 from decoders.analysis.doctor.resent_batches import make_evidence_of_exchange
 from decoders.analysis.exchange_facts import (
+    CONSUMER,
     GATHERINGS,
     NS_PER_MS,
     WAIT_MIN_MS,
     error_codes_by_partition,
+    replica_id_of_fetch,
     topic_of_element,
 )
 from decoders.analysis.read_dimension_values import host_of
@@ -55,7 +57,6 @@ __all__ = ["BODY_OBSERVERS", "BodyObserver", "find_subjects_of_coordinator"]
 # In: an exchange of which both sides were looked at, and its client's name. Out: all topics that it names, where the
 # function has read them anyhow; else None.
 Observe = Callable[["Observations", "Exchange", str], "list[str | None] | None"]
-_CONSUMER: Final = -1
 # FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH.
 _SESSION_LOST: Final = (70, 71)
 _INVALID_TIMESTAMP: Final = 32
@@ -217,13 +218,12 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
     request, answer = request if isinstance(request, dict) else {}, answer if isinstance(answer, dict) else {}
     if answer.get("error_code") in _SESSION_LOST:
         seen.get_or_make("sessions-lost", client, exchange.connection_info.broker).count_exchange(exchange)
-    state = request.get("replica_state")
-    replica = state.get("replica_id", _CONSUMER) if isinstance(state, dict) else request.get("replica_id", _CONSUMER)
-    if not isinstance(replica, int) or replica < _CONSUMER:
+    replica = replica_id_of_fetch(request)
+    if replica < CONSUMER:
         return None
     topics: list[str | None] = []
     positions = _read_fetch_positions(exchange, request, topics)
-    if replica != _CONSUMER:
+    if replica != CONSUMER:
         _observe_follower_lag(seen, exchange, replica, answer, positions)
         return None
     reading = seen.get_or_make("reading", client)

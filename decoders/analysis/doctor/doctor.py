@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
-from decoders.analysis.advisories.attack_observations import ATTACKS, TAGGED_SIZE, observe_attack, observe_sent_batches
+from decoders.analysis.advisories.attack_observations import ATTACKS, observe_attack, observe_sent_batches
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, find_subjects_of_coordinator
 from decoders.analysis.doctor.find_problems import diagnose
 from decoders.analysis.doctor.finding_kinds import STORAGE_ERRORS
@@ -158,10 +158,8 @@ class Doctor:
         odd = (exchange._failed or (extra is not None and "remarks" in extra)) and observe_odd_bytes(
             seen, exchange, client
         )
-        size = exchange.request_size or 0
-        if size >= TAGGED_SIZE or key in ATTACKS or exchange._failed:
-            observe_attack(seen, exchange, client)
-        if size >= _LARGE or (exchange.response_size or 0) >= _LARGE:
+        observe_attack(seen, exchange, client)
+        if (exchange.request_size or 0) >= _LARGE or (exchange.response_size or 0) >= _LARGE:
             self._observe_large_sizes(exchange, key, client)
         if exchange.outcome == "unanswered":
             self._observe_unanswered(exchange, key, client, odd=bool(odd))

@@ -25,7 +25,7 @@ from collections.abc import Callable, Container, Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from decoders.analysis.exchange_facts import topic_named_by, topic_of_element
+from decoders.analysis.exchange_facts import CONSUMER, replica_id_of_fetch, topic_named_by, topic_of_element
 from decoders.analysis.read_dimension_values import client_of, host_of
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at, topic_array_paths
 from decoders.limits import MOMENTS_MAX, PARTITIONS_KEPT_MAX, RANGES_MAX
@@ -51,10 +51,9 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.api_declaration import Side
 
-__all__ = ["GroupOffsets", "Moments", "PartitionEnd", "ReaderPosition", "replica_id_of_fetch"]
+__all__ = ["GroupOffsets", "Moments", "PartitionEnd", "ReaderPosition"]
 
 _LATEST: Final = -1
-_CONSUMER: Final = -1
 _UNCOMMITTED: Final = 0
 # APIs that tell nothing but the commits of groups.
 COMMITTING: Final = frozenset({OFFSET_COMMIT, OFFSET_FETCH, TXN_OFFSET_COMMIT, OFFSET_DELETE})
@@ -436,7 +435,7 @@ class GroupOffsets:
         request = exchange.view("request")
         asked_ns = exchange.time_ns
         time_ns = exchange.response_ns or asked_ns
-        follows = not isinstance(request, dict) or replica_id_of_fetch(request) != _CONSUMER
+        follows = not isinstance(request, dict) or replica_id_of_fetch(request) != CONSUMER
         asked: dict[tuple[str | None, Any], int] = {}
         wanted, given = TOPIC_ARRAYS[FETCH]
         for element in structs_at(None if follows else request, wanted.topics):
@@ -608,13 +607,6 @@ def _count_offsets(row: dict[str, Any]) -> int:
     """How many offsets a row has; none where the side ends in the middle of it."""
     first, last = row.get("first_offset"), row.get("last_offset")
     return 0 if first is None or last is None else int(last - first + 1)
-
-
-def replica_id_of_fetch(request: dict[str, Any]) -> int:
-    """The node id of the broker that fetches; -1: a consumer fetches."""
-    state = request.get("replica_state")
-    found = state.get("replica_id", _CONSUMER) if isinstance(state, dict) else request.get("replica_id", _CONSUMER)
-    return int(found)
 
 
 _APIS: Final[dict[int, Callable[[GroupOffsets, Exchange], None]]] = {

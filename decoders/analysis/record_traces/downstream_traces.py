@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
+from decoders.analysis.exchange_facts import FETCHES
 from decoders.analysis.read_dimension_values import host_of
 from decoders.analysis.record_traces.asked_records import AskedRecords
 from decoders.analysis.record_traces.life_of_record import LivesOfRecords
@@ -24,7 +25,6 @@ from decoders.analysis.record_traces.record_traces import RecordTraces
 from decoders.analysis.record_traces.written_records import RecordsByLink, WrittenRecord, WrittenRecords
 from decoders.limits import DOWNSTREAM_STEPS_MAX, RECORDS_TRACED_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.api_keys import FETCH, SHARE_FETCH
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DownstreamTraces"]
 
-_FETCHES: Final = frozenset({FETCH, SHARE_FETCH})
 _Place = tuple[str, int, int]
 
 
@@ -73,7 +72,7 @@ class DownstreamTraces(RecordTraces):
     def add(self, exchange: Exchange) -> None:
         """Add what an exchange says of offsets, and the records that it writes."""
         super().add(exchange)
-        if exchange.api_key in _FETCHES:
+        if exchange.api_key in FETCHES:
             self._written.note_reader(exchange)
 
     def merge(self, other: Self) -> None:

@@ -42,7 +42,7 @@ class FoundRecords:
         # Where the batches end that were seen; for partitions and topics that are not asked about NONE: what a question
         # may have meant instead.
         self.seen_to: dict[TopicPartition, int] = {}
-        # Batches with records that meet a condition and have no offset, as identities (life_of_record.py) of an index
+        # Batches with records that meet a condition and have no offset, as identities (partition_tables.py) of an index
         # that has other batches too.
         self.without_offset: dict[TopicPartition, set[Identity]] = {}
         self.left_out = 0
@@ -50,9 +50,8 @@ class FoundRecords:
     def may_be_in(self, where: TopicPartition) -> bool:
         """Whether a partition may have records that are asked for: names of topic ids may be told later."""
         asked = self.asked
-        if asked.__class__ is not AskedOffsets:
+        if not isinstance(asked, AskedOffsets):
             return True
-        assert isinstance(asked, AskedOffsets)
         topic, number = where
         if number != asked.partition:
             return False

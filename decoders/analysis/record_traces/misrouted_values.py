@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from decoders.analysis.doctor.resent_batches import (
     Evidence,
@@ -20,12 +20,12 @@ from decoders.analysis.doctor.resent_batches import (
     name_file_of_evidence,
     read_evidence,
 )
-from decoders.analysis.exchange_facts import topic_of_element
-from decoders.analysis.record_traces.record_contents import read_record_rows
+from decoders.analysis.exchange_facts import FETCHES, topic_of_element
+from decoders.analysis.record_traces.record_contents import HEADERS, VALUE, read_record_rows
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in
 from decoders.limits import GROUPS_MAX, VALUE_RUNS_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.api_keys import FETCH, PRODUCE, SHARE_FETCH
+from decoders.protocol_facts.api_keys import PRODUCE
 from decoders.records.summarize_records import read_batch_heads
 from decoders.values.schema_subjects import SchemaSubject, find_foreign_schemas, list_subjects, subject_of_values
 from decoders.wire.format_and_escape_text import format_rfc3339
@@ -36,13 +36,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.messages.decode_record_values import RecordValueReader
 
-__all__ = ["READING_APIS", "MisroutedValues"]
-
-# What records are read by.
-READING_APIS: Final = frozenset({FETCH, SHARE_FETCH})
-
-_VALUE: Final = 3
-_HEADERS: Final = 4
+__all__ = ["MisroutedValues"]
 
 
 class _Run(NamedTuple):
@@ -80,7 +74,7 @@ class MisroutedValues:
         """Add the values of a Produce that was not refused, or of an answer to Fetch."""
         if exchange.api_key == PRODUCE:
             self._add_written(exchange)
-        elif exchange.api_key in READING_APIS:
+        elif exchange.api_key in FETCHES:
             answered = TOPIC_ARRAYS[exchange.api_key][-1]
             for element, part in partitions_in(exchange.view("response"), answered):
                 topic, number = topic_of_element(exchange, element), part.get(answered.number)
@@ -115,9 +109,9 @@ class MisroutedValues:
 
     def _name_schema(self, topic: str, row: Any) -> str | None:
         """The id of the schema that a value is decoded with; None where there is none."""
-        value = row[_VALUE]
+        value = row[VALUE]
         data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
-        headers = [(name, held.encode() if isinstance(held, str) else held) for name, held in row[_HEADERS]]
+        headers = [(name, held.encode() if isinstance(held, str) else held) for name, held in row[HEADERS]]
         found = self._reader.decode(data, headers, topic, is_key=False)
         if found is None or found.schema_id is None or found.missing_schema or found.error is not None:
             return None

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["RecordContents", "hash_record", "read_record_rows"]
 
 _TIMESTAMP: Final = 1
-_KEY: Final = 2
-_VALUE: Final = 3
-_HEADERS: Final = 4
+KEY: Final = 2
+VALUE: Final = 3
+HEADERS: Final = 4
 
 
 def read_record_rows(records: Any, raw: bytes | None, head: BatchHead) -> Iterable[Row]:
@@ -66,7 +66,7 @@ def _find_batch(raw: bytes, at: int, end: int, head: BatchHead) -> tuple[int, in
 
 def hash_record(row: Row) -> int:
     """A hash (64 bits, signed) of a record's key, value and create time: the same in every process."""
-    key, value = row[_KEY], row[_VALUE]
+    key, value = row[KEY], row[VALUE]
     parts = (
         repr(row[_TIMESTAMP]).encode(),
         b"-" if key is None else b"k%d" % len(key),
@@ -96,10 +96,10 @@ class RecordContents(NamedTuple):
     @classmethod
     def from_row(cls, row: Row) -> RecordContents:
         """The contents of a record in the form of the readers."""
-        value = row[_VALUE]
-        headers = tuple((share_name(_shorten_text(name) or ""), _shorten_text(held)) for name, held in row[_HEADERS])
+        value = row[VALUE]
+        headers = tuple((share_name(_shorten_text(name) or ""), _shorten_text(held)) for name, held in row[HEADERS])
         size = None if value is None else len(value)
-        return cls(row[_TIMESTAMP], _shorten_text(row[_KEY]), size, headers, make_links(row[_HEADERS]))
+        return cls(row[_TIMESTAMP], _shorten_text(row[KEY]), size, headers, make_links(row[HEADERS]))
 
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""

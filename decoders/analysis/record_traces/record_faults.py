@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, Self
 
+from decoders.analysis.exchange_facts import FETCHES
 from decoders.analysis.record_traces.find_duplicates import find_duplicates
 from decoders.analysis.record_traces.find_losses import find_losses
 from decoders.analysis.record_traces.find_misrouted import find_misrouted
 from decoders.analysis.record_traces.life_of_record import LivesOfRecords
-from decoders.analysis.record_traces.misrouted_values import READING_APIS, MisroutedValues
+from decoders.analysis.record_traces.misrouted_values import MisroutedValues
 from decoders.analysis.record_traces.record_fold import RecordFold
 from decoders.analysis.record_traces.record_index import RecordIndex
 from decoders.exchanges.topic_arrays import topic_array_paths
@@ -59,7 +60,7 @@ class MisroutedRecords(RecordFaults):
     def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths of records that are written or read."""
         found = super().needs(api_key, side)
-        return found | topic_array_paths(api_key, side) if api_key in READING_APIS and side == "response" else found
+        return found | topic_array_paths(api_key, side) if api_key in FETCHES and side == "response" else found
 
     def add(self, exchange: Exchange) -> None:
         """Add what an exchange writes or reads."""

@@ -33,10 +33,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.doctor.resent_batches import make_evidence_of_exchange
-from decoders.analysis.exchange_facts import topic_of_element
+from decoders.analysis.exchange_facts import replica_id_of_fetch, topic_of_element
 from decoders.analysis.groups.group_events import EVENT_APIS, group_events_of
 from decoders.analysis.groups.group_histories import GroupHistories
-from decoders.analysis.groups.partition_offsets_and_lag import TopicPartition, replica_id_of_fetch
+from decoders.analysis.groups.partition_offsets_and_lag import TopicPartition
 from decoders.analysis.groups.share_deliveries import list_acknowledged_ranges
 from decoders.analysis.record_traces.asked_records import AskedOffsets, AskedProducer, AskedRecords
 from decoders.analysis.record_traces.found_records import TOPIC_ID_LENGTH, FoundRecords
@@ -104,9 +104,9 @@ class RecordIndex:
         kept: frozenset[str] = KEPT_FOR_LIVES,
         observe_write: ObserveWrite | None = None,
     ) -> None:
+        self._question = asked
+        self._keeps_all = keeps_all  # the records that are asked for are noted all the same
         self.asked = None if keeps_all else asked
-        # Where all rows are kept, the records that are asked for are noted all the same.
-        self._noted = asked if keeps_all else None
         self._observe_write = observe_write
         self._kept = kept
         self._keeps_batches = "batches" in kept
@@ -144,7 +144,7 @@ class RecordIndex:
 
     def list_asked_without_offset(self, number: int, names: Iterable[str]) -> set[Identity] | None:
         """The batches of a partition with records asked for that have no offset; None: all of the index are such."""
-        if self._noted is None:
+        if not self._keeps_all:
             return None
         return {one for name in names for one in self.found.without_offset.get((name, number), ())}
 
@@ -307,9 +307,8 @@ class RecordIndex:
             records = part.get(asked.records)
             for head in read_batch_heads(records, exchange.request_raw, verify_checksums=False):
                 count = max(head.offset_count, 1)
-                if self._is_write_asked_for(exchange, (topic, number), records, head, first, count) and self._has_room(
-                    "batch"
-                ):
+                asked_for = self._is_write_asked_for(exchange, (topic, number), records, head, first, count)
+                if (asked_for or self._keeps_all) and self._has_room("batch"):
                     source = source or self._make_source(exchange)
                     row = (exchange.time_ns, answered_ns, first, count, code, *source, head.size, head.producer_id)
                     rest = (head.producer_epoch, head.base_sequence, NONE if head.crc is None else head.crc)
@@ -348,18 +347,20 @@ class RecordIndex:
         self, exchange: Exchange, where: TopicPartition, records: Any, head: BatchHead, first: int, count: int
     ) -> bool:
         """Whether a batch of a Produce has, or may have, records that are asked for; notes which these are."""
-        asked = self.asked or self._noted
-        if asked is None or (self._noted is not None and not self.found.may_be_in(where)):
+        asked = self._question
+        if asked is None:
             return True
+        if self._keeps_all and not self.found.may_be_in(where):
+            return False
         if isinstance(asked, AskedOffsets):
             if first >= 0 and (first > asked.last or first + count <= asked.first):
-                return self._noted is not None
+                return False
             if first >= 0:
                 self.found.note_contents(exchange, where, records, head, first)
             return True  # without an offset, it may be a try to write the records asked for
         if isinstance(asked, AskedProducer):
             if head.producer_id != asked.producer_id:
-                return self._noted is not None
+                return False
             at = range(count) if asked.sequence is None else (asked.sequence - head.base_sequence,)
             found = [number for number in at if 0 <= number < count]
         else:
@@ -368,9 +369,9 @@ class RecordIndex:
         if found and first >= 0:
             self.found.note_matches(where, [first + number for number in found])
             self.found.note_contents(exchange, where, records, head, first)
-        elif found and self._noted is not None:
+        elif found and self._keeps_all:
             self.found.note_without_offset(where, head)
-        return bool(found) or self._noted is not None
+        return bool(found)
 
     def _add_reads(self, exchange: Exchange) -> None:
         """Add what a Fetch got, and where logs begin."""
@@ -405,12 +406,10 @@ class RecordIndex:
                     self._tables_of_partition(topic, number).markers.add((head.producer_id, head.base_offset))
             first, end = max(heads[0].base_offset, position), heads[-1].last_offset + 1
             self.found.note_end(where, end)
-            if (
-                end > first
-                and self._is_read_asked_for(exchange, where, records, heads, (first, end))
-                and self._keeps_reads
-                and self._has_room("read")
-            ):
+            if end <= first:
+                continue
+            asked_for = self._is_read_asked_for(exchange, where, records, heads, (first, end))
+            if (asked_for or self._keeps_all) and self._keeps_reads and self._has_room("read"):
                 source = source or self._make_source(exchange)
                 self._tables_of_partition(topic, number).reads.add_row(
                     (*times, position, first, end, *source, replica, committed)
@@ -440,21 +439,23 @@ class RecordIndex:
         self, exchange: Exchange, where: TopicPartition, records: Any, heads: list[BatchHead], span: tuple[int, int]
     ) -> bool:
         """Whether a Fetch got records that are asked for; notes these, and the batches that they are in."""
-        asked = self.asked or self._noted
+        asked = self._question
         first, end = span
-        if asked is None or self._noted is not None:
+        if asked is None or self._keeps_all:
             if self._keeps_batches or len(where[0]) == TOPIC_ID_LENGTH:  # which the batches may name
                 self._add_batches(where, heads)
-            if asked is None or not self.found.may_be_in(where):
+            if asked is None:
                 return True
+            if not self.found.may_be_in(where):
+                return False
         if isinstance(asked, AskedOffsets):
             low, high = max(asked.first, first), min(asked.last + 1, end)
             if low >= high:
-                return self._noted is not None
+                return False
             self.found.note_absent(exchange, where, records, heads, (low, high))
         inside = self.found.note_batches(exchange, where, records, heads, first)
         self._add_batches(where, inside)
-        return bool(inside) or isinstance(asked, AskedOffsets) or self._noted is not None
+        return bool(inside) or isinstance(asked, AskedOffsets)
 
     def _add_batches(self, where: TopicPartition, heads: list[BatchHead]) -> None:
         """Add batches of a log, each once; a batch is known by the offset where it begins."""
@@ -500,7 +501,7 @@ class RecordIndex:
             if heads:
                 self.found.note_end((topic, number), heads[-1].last_offset + 1)
                 inside = self.found.note_batches(exchange, (topic, number), records, heads, heads[0].base_offset)
-                self._add_batches((topic, number), inside if self._noted is None else heads)
+                self._add_batches((topic, number), heads if self._keeps_all else inside)
             for row in structs_at(part, "acquired_records"):
                 span, count = (row.get("first_offset", NONE), row.get("last_offset", NONE)), row.get("delivery_count")
                 add_row((topic, number), exchange.response_ns or exchange.time_ns, span, NONE, int(count or 0), 0)

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from decoders.analysis.groups.partition_offsets_and_lag import TopicPartition, replica_id_of_fetch
+from decoders.analysis.exchange_facts import replica_id_of_fetch
+from decoders.analysis.groups.partition_offsets_and_lag import TopicPartition
 from decoders.analysis.read_dimension_values import host_of
-from decoders.analysis.record_traces.record_contents import RecordContents, read_record_rows
+from decoders.analysis.record_traces.record_contents import HEADERS, RecordContents, read_record_rows
 from decoders.analysis.record_traces.record_links import TRACE_PARENT, RecordLink
 from decoders.limits import HEADERS_SAMPLED, RECORDS_WITH_HEADERS_MAX
 from decoders.named_tuple import NamedTuple
@@ -29,8 +30,6 @@ from decoders.wire.state_serialization import state_fields
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.records.summarize_records import BatchHead
-
-_HEADERS: Final = 4
 
 __all__ = ["RecordsByLink", "WrittenRecord", "WrittenRecords"]
 
@@ -93,7 +92,7 @@ class WrittenRecords:
         if self._has_room_for(where[0], *its, head.records, self._in_order and exchange.record is None):
             first -= head.base_offset
             for row in read_record_rows(records, exchange.request_raw, head):
-                contents = RecordContents.from_row(row) if row[_HEADERS] else None
+                contents = RecordContents.from_row(row) if row[HEADERS] else None
                 if contents is not None and contents.links:
                     self._keep_record(WrittenRecord(*its, *where, first + row[0], contents))
 
