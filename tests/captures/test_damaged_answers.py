@@ -7,7 +7,6 @@ tests look at the answers themselves: these show that nothing else changed.
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import chdir
@@ -17,7 +16,6 @@ from pathlib import Path
 from random import Random
 from struct import pack
 from typing import Final
-from zlib import crc32
 
 import pytest
 
@@ -26,6 +24,7 @@ from kwcli.options import OUTPUT_VARIABLE
 from tests.captures.plain import read_bytes
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw, world
+from tests.listed_answers import checksum_of, drop_duration, read_answers, write_answers
 
 FILE: Final = Path(__file__).with_name("damaged_answers.txt")
 # The most packets of a capture: damage is the same in the next hundred.
@@ -43,8 +42,6 @@ WORDS: Final = (
     *("transactions -o json", "brokers", "sniff -o fields", "trace --duplicates -o json", "audit --target 4.0 -v"),
     *("sniff -o csv", "report -o md", "doctor -o json", "audit --security -v", "trace --misrouted", "sniff -o text -v"),
 )
-# The last of the numbers of a run: how long it took.
-_TOOK: Final = re.compile(r" · \d+\.\d\d s$", re.MULTILINE)
 Packets = list[PacketCopy]
 
 
@@ -122,11 +119,12 @@ def describe_answer(name: str, damage: str, words: str, folder: Path) -> str:
     command, *more = words.split()
     with chdir(folder):
         done = kw(command, "damaged.pcap", *more, "--jobs", "1", env=world(variables={OUTPUT_VARIABLE: "text"}))
-    out, err = (_TOOK.sub("", text).encode("utf-8", "surrogateescape") for text in (done.out, done.err))
-    return f"{done.out.count(chr(10))} lines, {done.code}, {crc32(out):08x} {crc32(err):08x}"
+    out, err = (checksum_of(drop_duration(text)) for text in (done.out, done.err))
+    return f"{done.out.count(chr(10))} lines, {done.code}, {out} {err}"
 
 
 CASES: Final = [*list_cases()]
+LISTED: Final = read_answers(FILE)
 
 
 @pytest.mark.parametrize(
@@ -135,12 +133,10 @@ CASES: Final = [*list_cases()]
     ids=" · ".join,
 )
 def test_an_answer_about_a_damaged_capture_is_as_it_was(case: tuple[str, str, str], tmp_path: Path) -> None:
-    listed = dict(line.split(" → ") for line in FILE.read_text().splitlines())
     said = "where it is meant: python -m tests.captures.test_damaged_answers"
-    assert describe_answer(*case, tmp_path) == listed[" · ".join(case)], said
+    assert describe_answer(*case, tmp_path) == LISTED[" · ".join(case)], said
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as its_folder:
-        rows = [f"{' · '.join(case)} → {describe_answer(*case, Path(its_folder))}\n" for case in CASES]
-    FILE.write_text("".join(rows))
+        write_answers(FILE, [(" · ".join(case), describe_answer(*case, Path(its_folder))) for case in CASES])

@@ -6,7 +6,6 @@ it ended, the first line that it says is wrong, and checksums of both outputs. A
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import chdir
@@ -14,7 +13,6 @@ from itertools import cycle
 from pathlib import Path
 from shutil import copy
 from typing import Final
-from zlib import crc32
 
 import click
 import pytest
@@ -23,6 +21,7 @@ from kwcli.main import kw as program
 from kwcli.options import OUTPUT_VARIABLE
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw, world
+from tests.listed_answers import checksum_of, drop_duration, read_answers, write_answers
 
 FILE: Final = Path(__file__).with_name("option_values.txt")
 CAPTURES: Final = (
@@ -55,7 +54,6 @@ VALUES: Final = (
     *("api==Fetch", "Produce", "orders", "text", "json", "csv", "17:00", "2026-11-21", "5%", "4.0", "1k", "/none"),
     "topic,api",
 )
-_TOOK: Final = re.compile(r" \S \d+\.\d\d s$", re.MULTILINE)
 
 
 def list_rows() -> Iterator[str]:
@@ -82,12 +80,12 @@ def describe_answer(row: str, folder: Path) -> str:
     with chdir(folder):
         text = world(variables={OUTPUT_VARIABLE: "text"})
         done = kw(command, *files, *([] if besides == "2" else given), words, env=text)
-    out, err = (_TOOK.sub("", text) for text in (done.out, done.err))
+    out, err = map(drop_duration, (done.out, done.err))
     wrong = next((line for line in err.splitlines() if line.startswith("kw: ")), "-")[:70].strip()
-    return f"{done.code} {wrong} {crc32(out.encode()):08x} {crc32(err.encode()):08x}"
+    return f"{done.code} {wrong} {checksum_of(out)} {checksum_of(err)}"
 
 
-LISTED: Final = dict(line.split(" → ", 1) for line in FILE.read_text().splitlines()) if FILE.exists() else {}
+LISTED: Final = read_answers(FILE)
 
 
 @pytest.mark.parametrize(
@@ -101,5 +99,5 @@ if __name__ == "__main__":
     answers = []
     for its_row in list_rows():
         with tempfile.TemporaryDirectory() as its_folder:
-            answers.append(f"{its_row} → {describe_answer(its_row, Path(its_folder))}\n")
-    FILE.write_text("".join(answers))
+            answers.append((its_row, describe_answer(its_row, Path(its_folder))))
+    write_answers(FILE, answers)

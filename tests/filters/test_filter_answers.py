@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
 from typing import Final
-from zlib import crc32
 
 import pytest
 
 from decoders.filters.filter_field_table import FIELDS
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw
+from tests.listed_answers import checksum_of, read_answers, write_answers
 
 FILE: Final = Path(__file__).with_name("filter_answers.txt")
 CAPTURES: Final = [str(FOLDER / name) for name in ("tour.pcapng", "telemetry.pcapng", "transactions/hanging.pcap.zst")]
@@ -98,10 +98,10 @@ def describe_answer(text: str) -> str:
         "sniff", *CAPTURES, "-q", "-f", text, "-o", "csv", "--columns", "connection,correlation_id", "--jobs", "1"
     )
     wrong = done.err.splitlines()[-1:] if done.err else []
-    return " ".join([f"{done.out.count(chr(10))} {crc32(done.out.encode()):08x}", *wrong])[:160].strip()
+    return " ".join([f"{done.out.count(chr(10))} {checksum_of(done.out)}", *wrong])[:160].strip()
 
 
-LISTED: Final = dict(line.rsplit(" → ", 1) for line in FILE.read_text().splitlines()) if FILE.exists() else {}
+LISTED: Final = read_answers(FILE)
 ROWS: Final = [*LISTED]
 
 
@@ -114,4 +114,4 @@ def test_a_filter_finds_what_it_found(rows: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    FILE.write_text("".join(f"{text} → {describe_answer(text)}\n" for text in list_filters()))
+    write_answers(FILE, ((text, describe_answer(text)) for text in list_filters()))

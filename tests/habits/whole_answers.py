@@ -11,17 +11,15 @@ shows what the change does to them.
 
 from __future__ import annotations
 
-import re
 import sys
 import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.habits.command_lists import parse_row, run_row
+from tests.listed_answers import drop_duration
 
 FOLDER: Final = Path(__file__).parent / "whole"
-# The last of the numbers of a run: how long it took.
-_TOOK: Final = re.compile(r" · \d+\.\d\d s$", re.MULTILINE)
 
 
 class Answer(NamedTuple):
@@ -40,7 +38,7 @@ def read_answers(path: Path) -> list[Answer]:
 def run_line(line: str, folder: Path) -> str:
     """All that a command line writes, `$TMP` as an empty folder."""
     found = run_row(parse_row("", f"0 {line}"), folder)
-    lines = found.out.splitlines() + [f"! {text}" for text in _TOOK.sub("", found.err).splitlines()]
+    lines = found.out.splitlines() + [f"! {text}" for text in drop_duration(found.err).splitlines()]
     lines += [f"= {found.code}"] if found.code else []
     return "\n".join(text.rstrip() for text in lines).strip("\n")
 
