@@ -82,6 +82,13 @@ class Slowest:
         kept = (*_make_item(exchange, took), *(getattr(exchange, name) for name in self.more))
         if self._bodies is not None:
             kept = (*kept, self._bodies(exchange))
+        self.add_kept_values(took, where, kept)
+
+    def add_kept_values(self, took: int, where: tuple[str, str, int, int, int], kept: tuple[Any, ...]) -> None:
+        """Add one exchange that did not wait by design: latency in ns, its place, and the values of NAMES and `more`.
+
+        The place is client, broker, the time in ns at which the connection began, the place in it and the time in ns.
+        """
         self._add_item(took, (*where, pack(kept)), kept)
 
     def _add_item(self, took: int, place: _Place, kept: tuple[Any, ...]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from math import gcd
@@ -481,8 +481,8 @@ class CaptureReader:
         self._segments += len(out)
         return out
 
-    def _count_times_set_back(self, segments: list[Segment]) -> None:
-        """Count the segments whose time is earlier than that of the one before by SET_BACK_NS: a clock was set."""
+    def _count_times_set_back(self, segments: Sequence[tuple[Any, ...]]) -> None:
+        """Count the segments, or copies of packets, that are earlier than the one before by SET_BACK_NS or more."""
         times = [self._latest_ns, *(segment[1] for segment in segments)]
         self._latest_ns = times[-1]
         if times != sorted(times):

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from decoders.analysis.dimension_and_metric_table import METRICS
 from decoders.analysis.percentiles import bin_edges, bin_number_of
+from decoders.analysis.slowest_exchanges import NAMES
 from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.sum_amounts_by_key import TopicBatches
 from decoders.analysis.time_buckets import add_amounts
@@ -260,40 +261,12 @@ def _set_slices(
 
 WHERE: Final = ("point", "source_file")
 SLOWEST_COLUMNS: Final = (
-    *(
-        "time_ns",
-        "request_end_ns",
-        "response_ns",
-        "waited_ns",
-        "envelope",
-        "client",
-        "broker",
-        "connection_began_ns",
-        "place",
-    ),
+    *("time_ns", "request_end_ns", "response_ns", "client", "broker", "connection_began_ns", "place"),
     *("api_key", "api", "api_version", "correlation_id", "client_id", "request_size", "response_size"),
     *("request_packet", "request_packet_end", "response_packet", "response_packet_end", *WHERE),
 )
 BATCH_COLUMNS: Final = ("api", "topic", "topic_id", "batches", "records", "bytes", "codec")
 USES: Final = ("address", "client_id", "client_software_name", "client_software_version", "api_key", "api_version")
-
-
-class SlowRow:
-    """One row with the attributes of an exchange that the list of the slowest reads."""
-
-    def __init__(self, values: dict[str, Any]) -> None:
-        self.__dict__.update(values)
-        self.connection_info = self
-        self.began_ns = values["connection_began_ns"]
-        self.packets = {
-            side: [values[f"{side}_packet"], values[f"{side}_packet_end"]]
-            if values[f"{side}_packet"] is not None
-            else None
-            for side in ("request", "response")
-        }
-
-    def view(self, _side: str) -> None:
-        """Do nothing: exchanges that waited were left out before."""
 
 
 def feed_slowest(slowest: Slowest, rows: BatchColumns) -> None:
@@ -306,7 +279,18 @@ def feed_slowest(slowest: Slowest, rows: BatchColumns) -> None:
     at = np.flatnonzero(where)[took >= bar]
     columns = {name: pc.take(rows.column(name), at).to_pylist() for name in SLOWEST_COLUMNS}
     for values in zip(*columns.values(), strict=True):
-        slowest.add(SlowRow(dict(zip(columns, values, strict=True))))  # type: ignore[arg-type]  # the attributes it reads
+        row = dict(zip(columns, values, strict=True))
+        latency = row["response_ns"] - row["request_end_ns"]
+        where = (row["client"], row["broker"], row["connection_began_ns"], row["place"], row["time_ns"])
+        packets = [_packets_of_side(row, side) for side in ("request", "response")]
+        values_of_names = {**row, "time": row["time_ns"], "latency_ms": latency, "packets": packets}
+        slowest.add_kept_values(latency, where, tuple(values_of_names[name] for name in (*NAMES, *slowest.more)))
+
+
+def _packets_of_side(row: dict[str, Any], side: str) -> list[int] | None:
+    """The first and the last packet of a request or response; None where the table has none."""
+    first: int | None = row[f"{side}_packet"]
+    return None if first is None else [first, row[f"{side}_packet_end"]]
 
 
 def feed_versions(versions: ClientVersions, rows: BatchColumns) -> None:
