@@ -17,7 +17,7 @@ import orjson
 
 from decoders.analysis.exchange_facts import OFFERED, WAITING, WAITS, OfferedVersions, facts_of, waited_ns
 from decoders.analysis.fold_interface import Row, sort_by_key
-from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits_into_rows, is_full, split_by_weight
+from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits_row_limit, is_full, split_by_weight
 from decoders.analysis.read_dimension_values import (
     client_of,
     host_of,
@@ -296,7 +296,7 @@ class Portraits(ABC):
     def choose_portraits(self) -> tuple[dict[tuple[Any, ...], Portrait], Portrait, int]:
         """The portraits that have rows, the numbers of all others, and about how many others there are."""
         self.count_alike_exchanges()
-        if fits_into_rows(len(self._found)):
+        if fits_row_limit(len(self._found)):
             return self._found, self._others, self._heavy.left_out.estimate_count()
         kept, light = split_by_weight(self._exchanges_by_key())
         others, left_out = Portrait.make_resumed(self._others.state()), DistinctCount()
@@ -588,7 +588,7 @@ class Brokers(Portraits):
 
     def learn(self, exchange: Exchange) -> None:
         """Learn what an answer says of brokers."""
-        for key, versions in self._offered.read_news(exchange):
+        for key, versions in self._offered.read_changed_versions(exchange):
             self._offers.join_amounts((exchange.connection_info.broker, key), (versions.low, versions.high))
         answer = exchange.view("response") if exchange.api_key in _LISTED else None
         if not isinstance(answer, dict):

@@ -39,7 +39,7 @@ import orjson
 from decoders.analysis.client_uses import AuditedClient, ClientUses, Used, name_in_client_text
 from decoders.analysis.exchange_facts import OFFERED, OfferedVersions
 from decoders.analysis.fold_interface import Row
-from decoders.analysis.heavy_keys import fits_into_rows
+from decoders.analysis.heavy_keys import fits_row_limit
 from decoders.analysis.read_dimension_values import host_of, library_in
 from decoders.analysis.sum_amounts_by_key import Tally
 from decoders.apis import NAMES, api
@@ -200,7 +200,7 @@ class Audit:
 
     def learn(self, exchange: Exchange) -> None:
         """Learn what a broker offers from its answer to ApiVersions; other exchanges say nothing of it."""
-        for key, versions in self._offered.read_news(exchange):
+        for key, versions in self._offered.read_changed_versions(exchange):
             self._offers.join_amounts((exchange.connection_info.broker, key), (versions.low, versions.high))
 
     def merge(self, other: Self) -> None:
@@ -304,7 +304,7 @@ class AuditVerdicts:
                     self._shown[verdict].add(number)
                     continue
                 item = (client.exchange_count(), -number, -at)
-                if fits_into_rows(len(heap) + 1):
+                if fits_row_limit(len(heap) + 1):
                     heappush(heap, item)
                 else:
                     heappushpop(heap, item)

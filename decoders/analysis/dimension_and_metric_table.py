@@ -121,7 +121,7 @@ DIMENSION_ROWS: Final[dict[str, DimensionRow]] = {
 }
 
 
-def need_nothing(_api_key: int, _side: Side) -> frozenset[str]:
+def need_no_paths(_api_key: int, _side: Side) -> frozenset[str]:
     """No paths: the metric reads no body."""
     return frozenset()
 
@@ -142,7 +142,7 @@ class Metric(NamedTuple):
     unit: str
     per_unit: int
     measure: Measure
-    needs: Callable[[int, Side], frozenset[str]] = need_nothing
+    needs: Callable[[int, Side], frozenset[str]] = need_no_paths
     join: Join = max
     sort: str = "p99"
     silent: str = ""

@@ -302,7 +302,7 @@ class OfferedVersions:
     def __init__(self) -> None:
         self._latest: dict[str, dict[int, Versions]] = {}  # by broker
 
-    def read_news(self, exchange: Exchange) -> Iterable[tuple[int, Versions]]:
+    def read_changed_versions(self, exchange: Exchange) -> Iterable[tuple[int, Versions]]:
         """API keys and versions that the broker offers, if its latest answer was not the same; else nothing."""
         if exchange.api_key != API_VERSIONS:
             return ()

@@ -32,14 +32,14 @@ from decoders.errors import Malformed
 from decoders.limits import KEYS_SHOWN_MAX
 from decoders.wire.state_serialization import state_fields
 
-__all__ = ["DistinctCount", "HeavyKeys", "fits_into_rows", "is_full", "split_by_weight"]
+__all__ = ["DistinctCount", "HeavyKeys", "fits_row_limit", "is_full", "split_by_weight"]
 
 Key = tuple[Any, ...]
 # So many hashes of keys, 0.1 KiB each, are remembered twice.
 _ONCE_MAX: Final = 5 * 10**4
 
 
-def fits_into_rows(keys: int) -> bool:
+def fits_row_limit(keys: int) -> bool:
     """Whether so many keys all have rows."""
     return keys <= KEYS_SHOWN_MAX
 

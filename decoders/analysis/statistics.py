@@ -22,7 +22,7 @@ from decoders.analysis.exchange_facts import (
     waited_ns,
 )
 from decoders.analysis.fold_interface import Row, sort_by_key
-from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits_into_rows, is_full, split_by_weight
+from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits_row_limit, is_full, split_by_weight
 from decoders.analysis.percentiles import count_by_bin, percentile
 from decoders.analysis.read_dimension_values import Key, make_key_reader, paths_of_dimensions
 from decoders.analysis.time_buckets import (
@@ -30,9 +30,9 @@ from decoders.analysis.time_buckets import (
     SLICES_MAX,
     Join,
     add_amounts,
+    find_slice_shift,
     join_slices,
     merge_slices,
-    shift_for,
 )
 from decoders.errors import LimitExceeded, Malformed
 from decoders.limits import TIMED_GROUPS_MAX
@@ -352,12 +352,12 @@ class Statistics:
                     self._leave_out_light_lines()
                 if not self._heavy.admit_key(line, weight):
                     return self._group_of_others(self._others, key)
-            self._make_room(1)
+            self._make_room_for_groups(1)
             self._lines[line] += 1
         group = self._groups[key] = GroupStatistics()
         return group
 
-    def _make_room(self, more: int) -> None:
+    def _make_room_for_groups(self, more: int) -> None:
         """Leave out lines until there is room for so many more groups over time."""
         while len(self._groups) + len(self._others) + more > TIMED_GROUPS_MAX:
             if len(self._lines) < 2:
@@ -398,7 +398,7 @@ class Statistics:
         group = others.get(time)
         if group is None:
             if self._time is not None and others is self._others:
-                self._make_room(1)
+                self._make_room_for_groups(1)
             group = others.setdefault(time, GroupStatistics())
         return group
 
@@ -411,7 +411,7 @@ class Statistics:
         self.last_ns = max(last_ns, self.last_ns) if self._begun else last_ns
         self._begun = True
         if self.over_time:
-            self._widen_slices_of_groups(shift_for(self.first_ns, self.last_ns, self._shift))
+            self._widen_slices_of_groups(find_slice_shift(self.first_ns, self.last_ns, self._shift))
 
     def _widen_slices_of_groups(self, shift: int) -> None:
         by, self._shift = shift - self._shift, shift
@@ -425,7 +425,7 @@ class Statistics:
             raise ValueError("statistics of different dimensions or metrics do not merge")
         if not other._begun:
             return
-        by = self._fit_to_slices(other.first_ns, other.last_ns, other._shift)
+        by = self._extend_time_to_slices(other.first_ns, other.last_ns, other._shift)
         self._heavy.merge(
             other._heavy, map(self._key_without_time, self._groups), map(self._key_without_time, other._groups)
         )
@@ -441,9 +441,9 @@ class Statistics:
         if is_full(len(self._groups if self._time is None else self._lines), 1):
             self._leave_out_light_lines()
         if self._time is not None:
-            self._make_room(0)
+            self._make_room_for_groups(0)
 
-    def _fit_to_slices(self, first_ns: int, last_ns: int, shift: int) -> int:
+    def _extend_time_to_slices(self, first_ns: int, last_ns: int, shift: int) -> int:
         """Extend the time by one with slices of 2^shift ns; the result says by how much these have to be widened."""
         self._extend_time_and_slices(first_ns, last_ns)
         if shift > self._shift:
@@ -457,7 +457,7 @@ class Statistics:
 
         Raises LimitExceeded when there are too many groups over time.
         """
-        by = self._fit_to_slices(first_ns, last_ns, shift)
+        by = self._extend_time_to_slices(first_ns, last_ns, shift)
         for key, group in groups:
             (self._groups.get(key) or self._add_group(key, group.count)).merge(group, by, self._row.join)
 
@@ -528,7 +528,7 @@ class Statistics:
 
     def _split_groups_with_rows(self) -> _SplitGroups:
         """The groups that have rows, and the others."""
-        if fits_into_rows(len(self._groups if self._time is None else self._lines)):
+        if fits_row_limit(len(self._groups if self._time is None else self._lines)):
             return _SplitGroups(self._groups, self._others, self._heavy.left_out)
         kept, light = split_by_weight(self._weights_of_lines().items())
         left_out, others = DistinctCount(), dict[int | None, GroupStatistics]()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from decoders.analysis.read_dimension_values import Key
 from decoders.analysis.statistics import Statistics
-from decoders.analysis.time_buckets import SHIFT_MIN, SLICES_MAX, shift_for
+from decoders.analysis.time_buckets import SHIFT_MIN, SLICES_MAX, find_slice_shift
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class OverTime:
     def _widen_slices(self, shift: int = SHIFT_MIN) -> None:
         """Widen the slices to 2^shift ns at least, and until there are not too many of them."""
         before = self._found
-        shift = shift_for(before.first_ns, before.last_ns, max(shift, self._shift))
+        shift = find_slice_shift(before.first_ns, before.last_ns, max(shift, self._shift))
         if shift > self._shift:
             self._shift = shift
             self._found = self._make_empty_statistics(self.by)

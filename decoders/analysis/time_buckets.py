@@ -22,7 +22,7 @@ def add_amounts(one: int, other: int) -> int:
     return one + other
 
 
-def shift_for(first_ns: int, last_ns: int, shift: int = SHIFT_MIN) -> int:
+def find_slice_shift(first_ns: int, last_ns: int, shift: int = SHIFT_MIN) -> int:
     """The shift that slices need for the time from `first_ns` to `last_ns`; `shift` or more."""
     while (last_ns >> shift) - (first_ns >> shift) >= SLICES_MAX:
         shift += 1

@@ -115,7 +115,7 @@ def inflate_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """The plain bytes of `pieces`, which begin with COMPRESSED; raises DecodeError where they end badly."""
     packed = CompressedInput(pieces)
     known: Callable[[CompressedInput], Iterator[bytes]] | None = None
-    while head := _next_head(packed):
+    while head := _peek_next_head(packed):
         if SKIPPABLE.match(head) and packed.codec != "gzip":
             packed.codec = packed.codec or "zstd or lz4"
             _skip_frame(packed)
@@ -130,7 +130,7 @@ def inflate_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield from known(packed)
 
 
-def _next_head(packed: CompressedInput) -> bytes:
+def _peek_next_head(packed: CompressedInput) -> bytes:
     """The first bytes of the next member or frame; zeros behind a gzip member are padding, as for gzip itself."""
     while packed.codec == "gzip" and packed.peek(1) == b"\0":
         packed.put_back(packed.take_available().lstrip(b"\0"))

@@ -68,13 +68,13 @@ class _CaptureFeed:
             self.batch, self.at = found, 0
         return True
 
-    def next_turn(self) -> tuple[int, int]:
+    def next_sort_key(self) -> tuple[int, int]:
         """When it is this capture's turn: the time of its next segment, and its number, which decides equal times."""
         return self.batch[self.at][_TIME] if self.batch else self._since, self._number
 
-    def take_segments_until(self, next_turn: tuple[int, int]) -> list[Segment]:
-        """The next segment, and the following ones that come before `next_turn`, another capture's turn."""
-        time_ns, number = next_turn
+    def take_segments_until(self, next_sort_key: tuple[int, int]) -> list[Segment]:
+        """The next segment, and the following ones that come before `next_sort_key`, another capture's turn."""
+        time_ns, number = next_sort_key
         if self._number < number:
             time_ns += 1
         batch, at = self.batch, self.at
@@ -99,7 +99,7 @@ def merge_segments(
     ]
     if none_before_ns is None:
         feeds = [feed for feed in feeds if feed.has_next_segment()]
-    turns = [(*feed.next_turn(), feed) for feed in feeds]
+    turns = [(*feed.next_sort_key(), feed) for feed in feeds]
     heapify(turns)
     del feeds  # a capture that has ended is not kept
     out: list[Segment] = []
@@ -113,7 +113,7 @@ def merge_segments(
         if feed.at == len(feed.batch) and not feed.has_next_segment():
             heappop(turns)
             continue
-        heapreplace(turns, (*feed.next_turn(), feed))
+        heapreplace(turns, (*feed.next_sort_key(), feed))
     for *_, feed in turns:
         while feed.has_next_segment():
             yield feed.batch[feed.at :]

@@ -13,7 +13,7 @@ from decoders.capture.dissect_packets import Dissector
 from decoders.capture.find_key_log_lines import SECRETS, SECTION, TLS_KEY_LOG
 from decoders.capture.link_types import LINKS, UNSUPPORTED
 from decoders.capture.read_pcap import HEADER_SIZE, MAGICS, Pcap
-from decoders.capture.read_tcp_segment import FUSED_SIZE, UNSAID, UsualHeaders, usual_headers_after
+from decoders.capture.read_tcp_segment import FUSED_SIZE, UNSAID, UsualHeaders, usual_ip_headers_after_link
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, without_frames
 from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
 from decoders.mypyc_modules import mypyc_attr
@@ -138,7 +138,7 @@ class Pcapng:
             interface = self.interfaces[number]
             link = LINKS.get(interface.link_type)
             if link is not None and interface.denominator == 1 and interface.numerator <= TICK_MAX:
-                for shape in usual_headers_after(link):
+                for shape in usual_ip_headers_after_link(link):
                     at = self._read_enhanced_blocks(buf, at, out, number, interface, len(buf) - link.size, shape)
         return at
 
@@ -238,7 +238,7 @@ class Pcapng:
             raise Malformed(f"version {major} of pcapng is not known", offset=at + 12)
         comments = [value for code, value in self._read_options(buf, at + 24, end) if code == _COMMENT]
         if any(comment.startswith(_CUT_OUT) for comment in comments):
-            self._begin_reading_cut_notes().hand_topics_to_receiver(comments, self.cut_receiver)
+            self._begin_reading_cut_notes().pass_topic_names_to_receiver(comments, self.cut_receiver)
 
     def _begin_reading_cut_notes(self) -> CutSegments:
         """Read notes of packets from here on (segments_of_cut_out_packets.py)."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from decoders.capture.dissect_packets import Dissector
 from decoders.capture.link_types import LINKS, UNSUPPORTED, find_link_type_remedy
-from decoders.capture.read_tcp_segment import FUSED_SIZE, UNSAID, UsualHeaders, usual_headers_after
+from decoders.capture.read_tcp_segment import FUSED_SIZE, UNSAID, UsualHeaders, usual_ip_headers_after_link
 from decoders.errors import Malformed
 from decoders.limits import PACKET_MAX
 from decoders.mypyc_modules import mypyc_attr
@@ -55,7 +55,7 @@ class Pcap:
         self._record: Callable[[bytes, int], tuple[int, int, int, int]] = Struct(order + "IIII").unpack_from
         self._dissector: Any = dissector  # it may give more than a segment (read_packet_copies.py)
         self._link = LINKS.get(self.link_type, UNSUPPORTED)
-        self._shapes: tuple[UsualHeaders, ...] = usual_headers_after(self._link)
+        self._shapes: tuple[UsualHeaders, ...] = usual_ip_headers_after_link(self._link)
         self._ticks = 1_000_000_000 // self._tick
         self._fused = fused
         self.packets = 0

@@ -1,6 +1,6 @@
 """The bytes of one IP payload in, one TCP segment out.
 
-`usual_headers_after` serves the fused loops of `pcap` and `pcapng`: link, IP and TCP header in one call.
+`usual_ip_headers_after_link` serves the fused loops of `pcap` and `pcapng`: link, IP and TCP header in one call.
 `read_tcp_segment` is the plain way, for the packets that those loops leave: the two must agree.
 """
 
@@ -55,7 +55,7 @@ class UsualHeaders(NamedTuple):
 
 
 @cache
-def usual_headers_after(link: Link) -> tuple[UsualHeaders, UsualHeaders]:
+def usual_ip_headers_after_link(link: Link) -> tuple[UsualHeaders, UsualHeaders]:
     """The shapes of IPv4 and IPv6 packets after this link header."""
     size = link.size
     four = Struct(">" + link.head + _FUSED_IPV4).unpack_from

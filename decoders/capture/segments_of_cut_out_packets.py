@@ -183,7 +183,7 @@ class CutSegments:
         self._met: dict[bytes, int] = {}
 
     @staticmethod
-    def hand_topics_to_receiver(comments: Iterable[bytes], receiver: CutReceiver | None) -> None:
+    def pass_topic_names_to_receiver(comments: Iterable[bytes], receiver: CutReceiver | None) -> None:
         """Give the topic names in comments of a section to the receiver."""
         if receiver is not None:
             for comment in comments:

@@ -113,7 +113,7 @@ F = TypeVar("F", bound=GrowingFile)
 
 
 class FileTracker(Generic[F]):
-    """The files that are tracked, by their places. A look is a call of `note_file` for each file, then `end_look`."""
+    """The files that are tracked, by their places. A look is a call of `note_file` for each file, then `end_scan`."""
 
     def __init__(self) -> None:
         self.files: dict[Place, F] = {}
@@ -171,7 +171,7 @@ class FileTracker(Generic[F]):
         self._passed[seen.place] = (seen.size, seen.changed_ns, why)
         return why if before is None or before[2] != why else None
 
-    def end_look(self, now_s: float, *, complete: bool = True, final: bool = False) -> list[F]:
+    def end_scan(self, now_s: float, *, complete: bool = True, final: bool = False) -> list[F]:
         """End a look; the files that are gone. With `final` no file comes back that this look has missed.
 
         A look that is not `complete` (a folder could not be listed) says of no file that it is missing.

@@ -284,7 +284,9 @@ class ApiReader:
         return tolerated
 
     def _get_projector(self, layout: Layout, side: Side) -> Projector:
-        return get_projector(layout.plan, _keep_known_paths(layout, self._list_wanted_paths(side)), side == "response")
+        return get_projector(
+            layout.plan, _select_paths_of_layout(layout, self._list_wanted_paths(side)), side == "response"
+        )
 
     def _list_wanted_paths(self, side: Side) -> frozenset[str]:
         return self._needs.needed_paths(self.key, side) if self.key is not None else frozenset()
@@ -378,7 +380,7 @@ class ApiReader:
         reading = self.read_unusual_body(side, data)
         if reading is None:
             return None
-        paths = _keep_known_paths(Layout(reading.plan, reading.release), self._list_wanted_paths(side))
+        paths = _select_paths_of_layout(Layout(reading.plan, reading.release), self._list_wanted_paths(side))
         return SideProjection(*reading.make_view(data, paths, side), reading.release, reading.remarks)
 
     def list_remarks_of_sound_body(
@@ -392,7 +394,7 @@ class ApiReader:
             remarks += find_structure_remarks(self.key, side, plan, data, at)
         return remarks
 
-    def look_at_refused_records(self, exchange: Sides) -> None:
+    def set_remarks_on_refused_records(self, exchange: Sides) -> None:
         """Set the remarks on LZ4 frames where a broker refuses records: its error code says no more than that."""
         if self.key == PRODUCE and exchange._error_codes:
             self.set_lz4_remarks(exchange, "request", checksums=False)
@@ -552,7 +554,7 @@ def has_topic_ids_with_names(key: int | None, version: int | None) -> bool:
     )
 
 
-def _keep_known_paths(layout: Layout, paths: frozenset[str]) -> frozenset[str]:
+def _select_paths_of_layout(layout: Layout, paths: frozenset[str]) -> frozenset[str]:
     """The paths that a layout has: an early one is a declaration of its own and may lack fields of the stable one."""
     if layout.release is None:
         return paths

@@ -54,7 +54,7 @@ from decoders.frames.framing import (
     RESPONSE,
     FrameDirection,
     give_up_frame,
-    lose_step,
+    lose_sync,
     take_bytes,
     take_gap,
 )
@@ -137,7 +137,7 @@ class Context(PairingContext):
             if busy or not pairing.drop_initial_state():
                 awake.append(number)
 
-    def shed_held_bytes(self, current: FrameDirection | None) -> None:
+    def drop_oldest_held_bodies(self, current: FrameDirection | None) -> None:
         """Give up the oldest bodies, because too many bytes are held, until half the budget is free.
 
         First requests in flight, then bytes of undecided connections, then frames under way except the `current` one,
@@ -181,7 +181,7 @@ class Context(PairingContext):
 # The loop without calls
 
 
-def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandler) -> None:  # noqa: C901 - one loop, no calls
+def pair_frames_in_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandler) -> None:  # noqa: C901 - one loop, no calls
     """Pair the frames in chunks; `unusual` is called for events and for halves that have no direction."""
     budget = context.budget
     plain = context.api_readers.plain.get
@@ -273,7 +273,7 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                     table[correlation_id] = exchange
                     budget.held += need + 4
                     if budget.held > budget.most:
-                        context.shed_held_bytes(direction)
+                        context.drop_oldest_held_bodies(direction)
         elif mode == BODY and size < direction.left:
             direction.left -= size
             direction.place += size
@@ -281,12 +281,12 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
             direction.parts.append(data)
             budget.held += size
             if budget.held > budget.most:
-                context.shed_held_bytes(direction)
+                context.drop_oldest_held_bodies(direction)
             continue
         if at < size:
             take_bytes(direction, time_ns, packet, data[at:] if at else data)
             if budget.held > budget.most:
-                context.shed_held_bytes(direction)
+                context.drop_oldest_held_bodies(direction)
 
 
 # The stage
@@ -322,8 +322,8 @@ class Pairer:
         """The rows that settle with these chunks."""
         if chunks:
             self.note_times(chunks)
-            take_chunks(self.context, chunks, self._take_unusual_chunk)
-        return self._take_settled()
+            pair_frames_in_chunks(self.context, chunks, self._take_unusual_chunk)
+        return self._take_settled_rows()
 
     def note_times(self, chunks: list[Chunk]) -> None:
         """Note the earliest and the latest time of chunks, also of those that never come to `feed`."""
@@ -343,9 +343,9 @@ class Pairer:
             else:
                 self._end_pairing(context.pairings[number], "capture_end")
         self._give_up_doubtful_connections(0)
-        return self._take_settled()
+        return self._take_settled_rows()
 
-    def _take_settled(self) -> list[Settled]:
+    def _take_settled_rows(self) -> list[Settled]:
         out = self.context.out[:]
         self.context.out.clear()
         if self.context.connections:
@@ -391,7 +391,7 @@ class Pairer:
         if found and undecided.client is not None:
             self._begin_pairing(undecided, undecided.client, time_ns)
         elif self.context.budget.held > self.context.budget.most:
-            self.context.shed_held_bytes(None)
+            self.context.drop_oldest_held_bodies(None)
 
     def _close_connection(self, connection: Connection, how: How, time_ns: int) -> None:
         """End a connection of which no chunk comes any more."""
@@ -462,8 +462,8 @@ class Pairer:
 
     def _find_client_by_responses(self, undecided: UndecidedConnection) -> Half | None:
         """The client's half of a connection with only a broker's responses; None for other connections."""
-        undecided.look_for_answers()
-        return None if undecided.find_speaking_half is None else undecided.find_speaking_half.peer
+        undecided.decide_by_answers_alone()
+        return None if undecided.find_broker_half is None else undecided.find_broker_half.peer
 
     def _find_client_of_known_broker(self, connection: Connection, time_ns: int) -> Half | None:
         """The client's half, where it is known at `time_ns` without a look at the bytes; else None."""
@@ -519,9 +519,9 @@ class Pairer:
             in_step = undecided.in_step and not undecided.dropped and half is not client
             if (not connection.opened or undecided.dropped) and not in_step:
                 size, since = undecided.dropped.get(half is connection.first, (0, undecided.first_held_ns(half)))
-                lose_step(direction, "midstream", "the capture begins inside the stream", since, 0, size)
+                lose_sync(direction, "midstream", "the capture begins inside the stream", since, 0, size)
         chunks, undecided.chunks = undecided.chunks, []
-        take_chunks(context, chunks, self._take_unusual_chunk)
+        pair_frames_in_chunks(context, chunks, self._take_unusual_chunk)
         if facts is None and context.doubtful is not None and context.doubtful.ended:
             for other, how in context.doubtful.take_all_to(client.target):
                 self._settle_doubtful_connection(other, how, other.connection.first)
@@ -589,7 +589,7 @@ class Pairer:
         ended = Ended.from_connection(info, connection, client, how)
         if undecided is not None:
             info.late_ns = doubtful_until_ns(undecided, over=True)
-            ended.kafka = undecided.find_speaking_half is not None
+            ended.kafka = undecided.find_broker_half is not None
             ended.reason, ended.detail, _ = describe_undecided(undecided, how)
         else:
             facts = tls_facts_of(connection)
@@ -601,7 +601,7 @@ class Pairer:
         self, connection: Connection, undecided: UndecidedConnection | None
     ) -> tuple[Half, ConnectionInfo]:
         """The client's half of a connection without exchanges (it opened, or did not answer), and the ends."""
-        broker = undecided.find_speaking_half if undecided is not None else None
+        broker = undecided.find_broker_half if undecided is not None else None
         client = connection.first if broker is None else broker.peer
         return client, self._make_info(connection, client)
 
@@ -657,8 +657,8 @@ class Pairer:
             return
         del context.undecided[connection.number]
         context.budget.held -= undecided.held
-        undecided.look_for_answers()
-        broker = undecided.find_speaking_half
+        undecided.decide_by_answers_alone()
+        broker = undecided.find_broker_half
         reason, detail, size = describe_undecided(undecided, how)
         if size:
             _, info = self._find_client_and_info(connection, undecided)

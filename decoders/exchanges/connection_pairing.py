@@ -423,7 +423,7 @@ class Pairing:
         """Settle a request, taken out of the table, that nothing can answer any more."""
         self.budget.held -= len(exchange.request_raw or b"")
         exchange.extra = {**(exchange.extra or {}), "reason": reason}
-        self._settle_alone(exchange, "unanswered")
+        self._settle_without_response(exchange, "unanswered")
 
     def _take_response_frame(self, frame: Frame) -> None:
         data = frame.data
@@ -536,7 +536,7 @@ class Pairing:
     def _end_token_phase(self) -> None:
         """End the tokens, because a request has come: no token is answered any more."""
         while self.sasl.tokens:
-            self._settle_alone(self.sasl.take_token(), "token")
+            self._settle_without_response(self.sasl.take_token(), "token")
         if self.sasl.attempt is not None:  # the broker has accepted a step that it did not answer
             self.login, self.sasl.attempt = self.sasl.attempt.finished_login, None
         if self.sasl.phase == SaslPhase.TOKENS or self.responses.lossy:
@@ -567,7 +567,7 @@ class Pairing:
         exchange = self.sasl.take_token()
         if self.requests.lost_packet > (exchange.request_packet_end or 0):
             # Some tokens have no answer: this frame may answer a request among the lost bytes.
-            self._settle_alone(exchange, "token")
+            self._settle_without_response(exchange, "token")
             return False
         set_response_of_exchange(exchange, frame)
         if frame.missing == "incomplete":
@@ -610,11 +610,11 @@ class Pairing:
             silent = False
         if silent:
             self.answered.note_ids(exchange.correlation_id or 0)
-            self._settle_alone(exchange, "no_response_expected")
+            self._settle_without_response(exchange, "no_response_expected")
         else:
             self._await_response(exchange)
 
-    def _settle_alone(self, exchange: Exchange, outcome: Status) -> None:
+    def _settle_without_response(self, exchange: Exchange, outcome: Status) -> None:
         exchange.outcome = outcome
         set_response_missing(exchange)
         if outcome == "unanswered":
@@ -686,8 +686,8 @@ class Pairing:
                 exchange.extra["reason"] = reason
             elif self.responses.lost_packet > (exchange.request_packet_end or 0):
                 exchange.extra["reason"] = "lost"
-            self._settle_alone(exchange, "unanswered")
+            self._settle_without_response(exchange, "unanswered")
         while self.sasl.tokens:
             exchange = self.sasl.take_token()
             exchange.extra = {**(exchange.extra or {}), "closed": how}
-            self._settle_alone(exchange, "token")
+            self._settle_without_response(exchange, "token")

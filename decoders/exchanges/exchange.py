@@ -465,7 +465,7 @@ class Exchange(Seen):
     def remarks(self) -> list[ExchangeRemark]:
         """What the protocol forbids, or does not expect, and was read all the same (exchange_remarks.py)."""
         self._read_sides()
-        self._api_reader.look_at_refused_records(self)
+        self._api_reader.set_remarks_on_refused_records(self)
         return self.extra.get("remarks", []) if self.extra else []
 
     def _add_remark(self, identity: RemarkId, text: str, side: Side, *, path: str = "", offset: int = 0) -> None:

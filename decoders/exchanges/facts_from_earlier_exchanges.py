@@ -415,7 +415,7 @@ class History:
     # Groups.
 
     def _follow_group_member(self, exchange: Exchange) -> None:
-        if self._repeats_member_fields(exchange):
+        if self._is_repeat_of_known_member(exchange):
             _add_extra_key(exchange, "group", self._members[exchange.connection_info.number])
             return
         where = _MEMBERS[exchange.api_key]  # type: ignore[index]  # it has one
@@ -439,11 +439,11 @@ class History:
         said = {"id": json_text(group), "generation": generation, "member": json_text(member)}
         if error_code not in _NO_MEMBER:
             if self._members.get(number) != said:
-                self._keep_group_member(exchange, said, _make_member_heads(group, generation, member))
+                self._keep_group_member(exchange, said, _make_request_heads_of_member(group, generation, member))
             said = self._members.get(number, said)
         _add_extra_key(exchange, "group", said)
 
-    def _repeats_member_fields(self, exchange: Exchange) -> bool:
+    def _is_repeat_of_known_member(self, exchange: Exchange) -> bool:
         """Whether an exchange is a heartbeat or commit of the member already known, without an error, as most are."""
         heads, request = self._heads.get(exchange.connection_info.number), exchange.request_raw
         if heads is None or exchange.api_key not in _ALIKE or not exchange.api_version:
@@ -666,7 +666,7 @@ def _add_extra_key(exchange: Exchange, name: str, value: Any) -> None:
 _LONGEST: Final = 0x7FFF
 
 
-def _make_member_heads(group: str, generation: int, member: str) -> tuple[bytes, bytes]:
+def _make_request_heads_of_member(group: str, generation: int, member: str) -> tuple[bytes, bytes]:
     """Group, generation and member as requests begin with them: with two-byte lengths, and with compact lengths."""
     plain = compact = b""
     for text, after in ((group, generation.to_bytes(4, "big", signed=True)), (member, b"")):

@@ -135,7 +135,7 @@ def _path_of_filter_field(text: str) -> RecordPath:
     get: Any = getattr(field.row.get, "list_values", field.row.get)  # a text that is a number counts once here
     shown = _SHOWN.get(field.row.kind, _value_in_json_form)
     if field.row.entity:
-        return RecordPath(text, _make_entity_reader(field.row.entity), needs=field.make_question(None).needs)
+        return RecordPath(text, _make_entity_reader(field.row.entity), needs=field.make_atom(None).needs)
     named = field.row.kind == "error"
 
     def values(row: Settled, _record: Record) -> list[Any]:
@@ -151,7 +151,7 @@ def _path_of_filter_field(text: str) -> RecordPath:
         return _limit_to_cell(shown(each) for each in found if each is not None)
 
     decode_with = getattr(field.row.get, "decode_with", None)
-    needs = field.make_question(None).needs
+    needs = field.make_atom(None).needs
     return RecordPath(text, values, history=field.row.history, needs=needs, decode_with=decode_with)
 
 

@@ -475,31 +475,29 @@ class _Parser:
         begun = self._scan.at
         sign = self._scan.read_sign("==", "!=", "<", "<=", ">", ">=", "~", "!~", "=")
         if sign is None:
-            return field.make_question(None)
+            return field.make_atom(None)
         if sign == "=":
             raise self._scan.make_error('write "==" for equal', begun)
         value = self._scan.read_value()
         if sign in ("~", "!~"):
             _check_field_is_text(field, value, sign)
             pattern = comparisons.make_regex_test(field.row.kind, value)
-            return _negate_node_if(
-                sign == "!~", field.make_question(pattern, needle=comparisons.literal_of_regex(value))
-            )
+            return _negate_node_if(sign == "!~", field.make_atom(pattern, needle=comparisons.literal_of_regex(value)))
         if sign in ("==", "!="):
-            return _negate_node_if(sign == "!=", _make_equality_question(field, value))
+            return _negate_node_if(sign == "!=", _make_atom_of_equality(field, value))
         if field.row.kind not in comparisons.ORDERED:
             raise FilterError(f"{field.name} has no order: {sign} is for numbers, sizes and times", begun + 1)
-        return field.make_question(comparisons.make_order_test(field.row.kind, sign, value))
+        return field.make_atom(comparisons.make_order_test(field.row.kind, sign, value))
 
     def _parse_list(self, how: str, field: _FilterField) -> Node:
         words = [self._scan.read_value()] if not self._scan.read_sign("(") else self._parse_values()
         if how == "in":
-            return Any_([_make_equality_question(field, word) for word in words])
+            return Any_([_make_atom_of_equality(field, word) for word in words])
         for word in words:
             _check_field_is_text(field, word, how)
         return Any_(
             [
-                field.make_question(
+                field.make_atom(
                     comparisons.make_glob_test(field.row.kind, word), needle=comparisons.longest_literal_of_glob(word)
                 )
                 for word in words
@@ -525,7 +523,7 @@ class _FilterField:
         self._sides = sides
         self._path = path
 
-    def make_question(
+    def make_atom(
         self, test: comparisons.Test | None, keys: frozenset[int] | None = None, needle: str | None = None
     ) -> Atom:
         """The question whether a value of this field passes a test; without a test, whether there is a value."""
@@ -640,7 +638,7 @@ def _words_of_body_field(field: _FilterField) -> frozenset[str] | None:
     return frozenset(found)
 
 
-def _make_word_question(field: _FilterField, word: Word) -> Node | None:
+def _make_atom_of_word(field: _FilterField, word: Word) -> Node | None:
     """The question whether a number has this word; None where the word is not one for numbers. Raises FilterError."""
     text = fold_word(word.text)
     first, _, path = field.name.partition(".")
@@ -649,7 +647,7 @@ def _make_word_question(field: _FilterField, word: Word) -> Node | None:
     side, _ = BODIES[first]
     sets = {words for key in apis_with_path(side, path) for words in number_word_sets_at(key, side, path).values()}
     if any(text in words_of_set(words) for words in sets):
-        return field.make_question(lambda value: isinstance(value, NamedNumber) and text in value.words)
+        return field.make_atom(lambda value: isinstance(value, NamedNumber) and text in value.words)
     known = _words_of_body_field(field)
     if known and text not in _KEYWORDS:
         few = f" (there are {', '.join(sorted(known))})" if len(known) <= _FEW else ""
@@ -671,14 +669,14 @@ def _is_word_for_null(field: _FilterField, word: Word) -> bool:
     return not word.quoted and word.text.lower() in _NULLS.get(field.row.kind, ("null", "none"))
 
 
-def _make_equality_question(field: _FilterField, word: Word) -> Node:
-    if field.row.kind == "any" and (named := _make_word_question(field, word)) is not None:
+def _make_atom_of_equality(field: _FilterField, word: Word) -> Node:
+    if field.row.kind == "any" and (named := _make_atom_of_word(field, word)) is not None:
         return named
     if _is_word_for_null(field, word):
-        return field.make_question(_is_null) if field.row.kind == "held" else Not(field.make_question(_is_any_value))
+        return field.make_atom(_is_null) if field.row.kind == "held" else Not(field.make_atom(_is_any_value))
     test = comparisons.make_equality_test(field.row.kind, word)
     keys = frozenset({read_value("api", word)}) if field.row.kind == "api" else None
-    return field.make_question(test, keys, needle=word.text)
+    return field.make_atom(test, keys, needle=word.text)
 
 
 def _check_field_is_text(field: _FilterField, word: Word, sign: str) -> None:

@@ -58,7 +58,7 @@ class TopicIds:
         self.topics = topics
         self._found: dict[Atom, tuple[int, list[bytes]]] = {}
 
-    def ids_passing(self, atom: Atom) -> list[bytes]:
+    def ids_of_passing_topics(self, atom: Atom) -> list[bytes]:
         """The bytes of the ids of all topics whose names pass a question."""
         names = self.topics.names
         seen, found = self._found.get(atom) or (0, [id.bytes for id, name in WELL_KNOWN.items() if atom.passes(name)])
@@ -93,20 +93,20 @@ class Prefilter:
 
     def may_pass(self, selection: Filter, *, answered: bool) -> Possible:
         """Whether a request of this header may pass; `answered`: once its answer is there, which may say anything."""
-        return self._ask_filter_node(selection.node, True, answered)
+        return self._make_test_of_node(selection.node, True, answered)
 
-    def _ask_filter_node(self, node: Node, wanted: bool, answered: bool) -> Possible:
+    def _make_test_of_node(self, node: Node, wanted: bool, answered: bool) -> Possible:
         """Whether the answer of a part of the filter may be `wanted`."""
         if isinstance(node, Atom):
-            return self._ask_filter_atom(node, wanted, answered)
+            return self._make_test_of_atom(node, wanted, answered)
         if isinstance(node, Not):
-            return self._ask_filter_node(node.node, not wanted, answered)
+            return self._make_test_of_node(node.node, not wanted, answered)
         if isinstance(node, Always):
             return wanted
-        parts = [self._ask_filter_node(each, wanted, answered) for each in node.nodes]
+        parts = [self._make_test_of_node(each, wanted, answered) for each in node.nodes]
         return join_by_and(parts) if isinstance(node, All) is wanted else join_by_or(parts)
 
-    def _ask_filter_atom(self, atom: Atom, wanted: bool, answered: bool) -> Possible:
+    def _make_test_of_atom(self, atom: Atom, wanted: bool, answered: bool) -> Possible:
         varying = _VARYING.get(atom.name)
         if varying is not None:
             return lambda data, at, stop: atom.passes(varying(data, at, stop)) is wanted
@@ -121,9 +121,9 @@ class Prefilter:
             return not wanted
         if not wanted or len(needles) > _NEEDLES_MAX:
             return True
-        return join_by_or([self._make_bytes_question(needle) for needle in needles])
+        return join_by_or([self._make_bytes_test(needle) for needle in needles])
 
-    def _make_bytes_question(self, needle: bytes) -> BytesQuestion:
+    def _make_bytes_test(self, needle: bytes) -> BytesQuestion:
         begin = self._begin
         return lambda data, at, stop: data.find(needle, at + begin, stop) >= 0
 
@@ -145,7 +145,7 @@ class Prefilter:
         needle = _encode_needle(atom.needle)
         if needle is None or kinds - ({"string", "uuid"} if atom.row.entity == "topicName" else {"string"}):
             return None
-        return [needle, *(self._ids.ids_passing(atom) if "uuid" in kinds else ())]
+        return [needle, *(self._ids.ids_of_passing_topics(atom) if "uuid" in kinds else ())]
 
 
 @cache
@@ -165,15 +165,15 @@ def _encode_needle(text: str | None) -> bytes | None:
 
 def join_by_or(parts: Iterable[Possible]) -> Possible:
     """The answers of several parts joined by "or"."""
-    return _join_answers(parts, any, decisive=True)
+    return _join_tests(parts, any, decisive=True)
 
 
 def join_by_and(parts: Iterable[Possible]) -> Possible:
     """The answers of several parts joined by "and"."""
-    return _join_answers(parts, all, decisive=False)
+    return _join_tests(parts, all, decisive=False)
 
 
-def _join_answers(parts: Iterable[Possible], join: Callable[[Iterable[bool]], bool], *, decisive: bool) -> Possible:
+def _join_tests(parts: Iterable[Possible], join: Callable[[Iterable[bool]], bool], *, decisive: bool) -> Possible:
     """The joined answer: `decisive` if one part is that, its opposite without questions, else a question."""
     asked: list[BytesQuestion] = []
     for each in parts:

@@ -137,7 +137,7 @@ def _read_batch_parts(
             yield topic, part(row for batch in records for row in batch.get("records") or ())
 
 
-def lacks_records(settled: Settled) -> bool:
+def has_counts_without_records(settled: Settled) -> bool:
     """Whether an exchange that was read from an exchange record has record counts without the records."""
     if settled.kind != "exchange" or settled.record is None:
         return False

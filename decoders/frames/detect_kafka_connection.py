@@ -236,7 +236,7 @@ class UndecidedConnection:
                 self.client = side.half
                 return True
         if all(side.opening for side in self.sides.values()) and self.connection.opened:
-            self.look_for_answers()
+            self.decide_by_answers_alone()
             self.foreign = self.name() or "no Kafka in its first bytes"
             self._drop_held_bytes()
             return False
@@ -249,7 +249,7 @@ class UndecidedConnection:
 
     def drop_oldest(self, most: int) -> None:
         """Drop the oldest chunks until at most `most` bytes are held."""
-        self.look_for_answers()
+        self.decide_by_answers_alone()
         count = 0
         for half, time_ns, _, data in self.chunks:
             if self.held <= most:
@@ -262,9 +262,9 @@ class UndecidedConnection:
             self.dropped[first] = dropped + size, since
         del self.chunks[:count]
 
-    def look_for_answers(self) -> None:
+    def decide_by_answers_alone(self) -> None:
         """See whether the bytes held are answers whose requests are not in the capture."""
-        speaker = self._find_speaker()
+        speaker = self._find_only_sender()
         if self.answers or speaker is None:
             return
         place = 0
@@ -282,11 +282,11 @@ class UndecidedConnection:
         self.in_step = found == 0
 
     @property
-    def find_speaking_half(self) -> Half | None:
+    def find_broker_half(self) -> Half | None:
         """The half that sent all bytes of a connection of which only a broker's answers are there."""
-        return self._find_speaker() if self.answers else None
+        return self._find_only_sender() if self.answers else None
 
-    def _find_speaker(self) -> Half | None:
+    def _find_only_sender(self) -> Half | None:
         """The only half of which there are bytes; None where both or none sent any."""
         spoke = [first for first, side in self.sides.items() if side.first]
         if len(spoke) != 1:
@@ -332,7 +332,7 @@ class UndecidedConnection:
     @property
     def reason(self) -> str:
         """The word for a connection that is over without having shown to be Kafka."""
-        if self.find_speaking_half is not None:
+        if self.find_broker_half is not None:
             return "one_direction"
         if self.foreign.startswith(COPY):
             return "copy"
@@ -371,7 +371,7 @@ def describe_tls(connection: Connection, facts: TlsFacts, how: How) -> str:
 def describe_undecided(undecided: UndecidedConnection, how: How) -> tuple[str, str, int]:
     """The reason, the detail and the number of bytes of a connection that gave no exchange."""
     facts = tls_facts_of(undecided.connection)
-    broker = undecided.find_speaking_half
+    broker = undecided.find_broker_half
     sizes = undecided.sizes
     size = sum(sizes.values()) if broker is None else sizes[broker is undecided.connection.first]
     if facts is not None and not facts.opened:

@@ -92,7 +92,7 @@ def find_answers(stretches: Stretches) -> int | None:
 
 def _begins_response_chain(stretches: Stretches, place: int) -> bool:
     """Whether answers follow one another from this place on, enough of them to be sure."""
-    if _is_telling_answer(*stretches.find_stretch(place)):
+    if _is_unmistakable_answer(*stretches.find_stretch(place)):
         return True
     frames = _follow_response_chain(stretches, place)
     if len(frames) < ANSWERS:
@@ -137,7 +137,7 @@ def _judge_response(data: bytes, at: int, candidates: _Layouts) -> tuple[int, _L
     return best, candidates
 
 
-def _is_telling_answer(data: bytes, at: int) -> bool:
+def _is_unmistakable_answer(data: bytes, at: int) -> bool:
     """Whether a whole frame is an answer that nothing else would send: one of `_TELLING`."""
     if len(data) - at < RESPONSE.size:
         return False

@@ -1,10 +1,10 @@
 """Chunks of one direction of a live connection, without gaps, in; the places of their Kafka frames out.
 
-    at = framer.skip_rest(data)                  # what belongs to a frame that passes in pieces
+    at = framer.skip_rest_of_frame(data)                  # what belongs to a frame that passes in pieces
     for at, size in framer.frames(data, at):     # each frame whose size field is there
         …                                        # judge the size and what is there of the header, or
-        framer.keep_rest(data, at)               # wait for more of the header (`join_kept` gives it back), or
-        framer.take_whole(data, at, size)        # wait for all of the frame (`collect_frame` gives it)
+        framer.keep_rest(data, at)               # wait for more of the header (`prepend_kept_bytes` gives it back), or
+        framer.take_frame_if_whole(data, at, size)        # wait for all of the frame (`collect_frame` gives it)
 
 Frames stay in their chunks: bytes are copied only for a caller that asks for them. The rest of a frame that is longer
 than the chunk is counted (`left`), so a body of any size passes in pieces; a frame that is wanted whole takes as much
@@ -12,9 +12,9 @@ memory as has come of it, whatever its size field claims. A caller that stops be
 remember where.
 
 The relay steps through thousands of frames a second, so it reads size and header in one (tests/bench/proxy.py, "5
-small") and says only where it stopped (`stop_at`). Which sizes are believed depends on the requests, so callers decide
-it. Captures have bytes that are lost, sent twice or in doubt, and a place in a file for each: framing.py cuts frames
-out of captures, and shares only the size field.
+small") and says only where it stopped (`keep_from_next_frame`). Which sizes are believed depends on the requests, so
+callers decide it. Captures have bytes that are lost, sent twice or in doubt, and a place in a file for each:
+framing.py cuts frames out of captures, and shares only the size field.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class Framer:
         """Whether more of a frame is still to come."""
         return bool(self.left or self.kept or self.wanted)
 
-    def skip_rest(self, data: bytes) -> int:
+    def skip_rest_of_frame(self, data: bytes) -> int:
         """Step over the bytes of the frame that passes in pieces; the offset where they end."""
         at = min(self.left, len(data))
         self.left -= at
         return at
 
-    def join_kept(self, data: bytes) -> bytes:
+    def prepend_kept_bytes(self, data: bytes) -> bytes:
         """The next bytes, behind the bytes that were kept."""
         if not self.kept:
             return data
@@ -63,7 +63,7 @@ class Framer:
         return joined
 
     def cut_whole_frames(self, data: bytes, at: int) -> Iterator[tuple[int, int]]:
-        """Offset and size of each frame from `at` on; after the last one, the end is remembered (`stop_at`)."""
+        """Offset and size of each frame from `at` on; then the end is remembered (`keep_from_next_frame`)."""
         end = len(data)
         unpack = SIZE.unpack_from
         last = end - SIZE_FIELD
@@ -71,9 +71,9 @@ class Framer:
             (size,) = unpack(data, at)
             yield at, size
             at += SIZE_FIELD + max(size, 0)  # a caller may step over a negative size
-        self.stop_at(data, at)
+        self.keep_from_next_frame(data, at)
 
-    def stop_at(self, data: bytes, at: int) -> None:
+    def keep_from_next_frame(self, data: bytes, at: int) -> None:
         """Remember that the next frame begins at `at`: in these bytes, which are kept from there on, or behind them."""
         left = at - len(data)
         if left > 0:
@@ -86,16 +86,16 @@ class Framer:
         self._parts = [data[at:]]
         self.kept = len(data) - at
 
-    def take_whole(self, data: bytes, at: int, size: int) -> bytes | None:
+    def take_frame_if_whole(self, data: bytes, at: int, size: int) -> bytes | None:
         """The frame at `at` with its size field; None where more of it is to come: `collect_frame` takes that."""
         stop = at + SIZE_FIELD + size
         if stop <= len(data):
             return data[at:stop] if at or stop < len(data) else data
-        self.want_frame(size)
+        self.expect_frame(size)
         self.collect_frame(data, at)
         return None
 
-    def want_frame(self, size: int) -> None:
+    def expect_frame(self, size: int) -> None:
         """Have `collect_frame` give the next frame, of this size, as a whole."""
         self.wanted = SIZE_FIELD + size
 

@@ -196,7 +196,7 @@ class FrameDirection:
             self.mode = mode
 
 
-def lose_step(direction: FrameDirection, reason: Reason, detail: str, time_ns: int, packet: int, size: int = 0) -> None:
+def lose_sync(direction: FrameDirection, reason: Reason, detail: str, time_ns: int, packet: int, size: int = 0) -> None:
     """Begin to look for a frame; `size` bytes are skipped already."""
     direction.lossy = True
     direction.lost_packet = packet
@@ -306,7 +306,7 @@ def _deliver_frame(direction: FrameDirection, frame: Frame, took: int) -> bool:
         if verdict == NO:
             direction.doubt = False
             size = frame.size + 4 - took
-            lose_step(direction, "lost", "no frame begins here", frame.first_ns, frame.first_packet, size)
+            lose_sync(direction, "lost", "no frame begins here", frame.first_ns, frame.first_packet, size)
             return False
         direction.doubt = verdict != YES
         direction.mode = ASK if direction.doubt else direction.ready
@@ -333,7 +333,7 @@ def _cut_whole_frames(
         if reason is not None:
             direction.doubt = False
             detail = _describe_frameless_bytes(direction, data[at : at + FIRST_BYTES_MAX])
-            lose_step(direction, "garbage" if detail else reason, detail or _DETAILS[reason], *first)
+            lose_sync(direction, "garbage" if detail else reason, detail or _DETAILS[reason], *first)
             return at
         after = at + 4 + size
         if after > stop:
@@ -422,14 +422,14 @@ def take_gap(direction: FrameDirection, time_ns: int, packet: int, size: int, wh
         if not size:
             return
     reason: Reason = "encrypted" if why in _ENCRYPTED else "lost"
-    lose_step(direction, reason, _WHY.get(why, "segment lost"), time_ns, packet, size)
+    lose_sync(direction, reason, _WHY.get(why, "segment lost"), time_ns, packet, size)
 
 
 def take_jump(direction: FrameDirection, time_ns: int, packet: int, detail: str = JUMP) -> None:
     """Take a jump: nobody knows how many bytes are missing, nor where a frame under way would end."""
     if direction.need:
         _break_off_frame(direction, "lost")
-    lose_step(direction, "lost", detail, time_ns, packet)
+    lose_sync(direction, "lost", detail, time_ns, packet)
 
 
 def _break_off_frame(direction: FrameDirection, why: Missing) -> None:
@@ -439,11 +439,11 @@ def _break_off_frame(direction: FrameDirection, why: Missing) -> None:
         direction.left = 0
         _end_frame(direction, *direction.last, 0)
         return
-    skipped = direction.need - direction.left - sum(map(len, direction.parts))  # lose_step adds the parts
+    skipped = direction.need - direction.left - sum(map(len, direction.parts))  # lose_sync adds the parts
     direction.need = 0
     direction.missing = ""
     direction.again = direction.doubt = False
-    lose_step(direction, "lost", "segment lost", *direction.first, skipped)
+    lose_sync(direction, "lost", "segment lost", *direction.first, skipped)
 
 
 def close_direction(direction: FrameDirection, *, over: bool = False) -> None:
@@ -456,7 +456,7 @@ def close_direction(direction: FrameDirection, *, over: bool = False) -> None:
     elif direction.parts:
         detail = _describe_frameless_bytes(direction, b"".join(direction.parts)) if over else ""
         reason: Reason = "garbage" if over else "lost"
-        lose_step(direction, reason, detail or _HEAD_CUT, *direction.first)
+        lose_sync(direction, reason, detail or _HEAD_CUT, *direction.first)
     if direction.unframed is not None:
         unframed, direction.unframed = direction.unframed, None
         direction.owner.report_skipped(direction, unframed, 0)

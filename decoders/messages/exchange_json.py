@@ -49,7 +49,7 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 Listed = tuple[list[dict[str, Any]], int]
 
 
-def side_is_large(exchange: Exchange, side: Side) -> bool:
+def is_body_large(exchange: Exchange, side: Side) -> bool:
     """Whether the body of a side is so large that it is read only as it is written."""
     data = exchange.raw(side)
     return data is not None and len(data) > BODY_WHOLE_MAX
@@ -227,7 +227,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
             "response": [exchange.response_packet, exchange.response_packet_end] if exchange.response_packet else None,
         },
     }
-    _add_keys_that_say_something(record, exchange, plans, options)
+    _add_keys_learned_from_bodies(record, exchange, plans, options)
     if info.has_keys:
         _add_connection_keys(record, info)
     if errors_cut:
@@ -254,7 +254,7 @@ def _read_both_bodies(exchange: Exchange, options: Options) -> _Read:
     if exchange._api_reader.key is None:
         request, response, failures = _make_token_or_orphan_bodies(exchange, options)
         return request, response, ([], 0), _NO_PLANS, failures, None, None
-    request, response, plans, failures, layout, trailing = _read_bodies_closely(exchange, options)
+    request, response, plans, failures, layout, trailing = _read_bodies_with_remarks(exchange, options)
     errors: Listed = (
         ([], 0)
         if response is None or plans[1] is None
@@ -265,7 +265,7 @@ def _read_both_bodies(exchange: Exchange, options: Options) -> _Read:
 
 def _list_errors_of_response(exchange: Exchange, plan: Plan, response: Any, options: Options) -> Listed:
     """The error codes of a response that are not 0."""
-    if not options.deferred or not side_is_large(exchange, "response"):
+    if not options.deferred or not is_body_large(exchange, "response"):
         return list_errors_in_body(plan, response), 0
     return list_errors_of_large_response(exchange, plan)
 
@@ -277,7 +277,7 @@ def _mark_expected_errors(errors: list[dict[str, Any]], expected: frozenset[int]
             error["expected"] = True
 
 
-def _add_keys_that_say_something(record: dict[str, Any], exchange: Exchange, plans: Plans, options: Options) -> None:
+def _add_keys_learned_from_bodies(record: dict[str, Any], exchange: Exchange, plans: Plans, options: Options) -> None:
     """Add the keys that bodies and connection tell: Fetch session, client software, login, topic names."""
     if exchange.api_key == FETCH:
         session = make_fetch_session(record["request"], record["response"])
@@ -327,11 +327,11 @@ def _tls_json(tls: TlsInfo) -> dict[str, Any]:
 def _body_without_deferred_records(exchange: Exchange, side: Side, body: Any, plan: Plan | None) -> Any:
     """The body of a side, but one without records where they are deferred, so that it may be looked through."""
     return (
-        body if plan is None or not side_is_large(exchange, side) else read_side_without_records(exchange, side, plan)
+        body if plan is None or not is_body_large(exchange, side) else read_side_without_records(exchange, side, plan)
     )
 
 
-def _read_bodies_closely(exchange: Exchange, options: Options) -> tuple[Any, Any, Plans, Any, Any, Any]:
+def _read_bodies_with_remarks(exchange: Exchange, options: Options) -> tuple[Any, Any, Plans, Any, Any, Any]:
     """The bodies, their layouts, failures, releases of early layouts, and bytes after them, and the remarks set."""
     request, response = (read_body_json(exchange, side, options) for side in SIDES)
     set_reading_remarks(exchange, [*request.remarks, *response.remarks])

@@ -521,10 +521,10 @@ def _decodes_to_frame_end(plan: Plan, frame: bytes, at: int) -> bool:
 def _join_candidates(one: Candidate, other: Candidate) -> Candidate:
     """Two candidates that read the same values as one, the likelier first."""
     first, second = (one, other) if one.score >= other.score else (other, one)
-    return first._replace(kinds=_unite_kinds(tuple(dict.fromkeys(first.kinds + second.kinds))))
+    return first._replace(kinds=_merge_version_ranges(tuple(dict.fromkeys(first.kinds + second.kinds))))
 
 
-def _unite_kinds(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
+def _merge_version_ranges(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
     """The kinds by API in the given order, with neighbouring versions of one API merged, the newest first."""
     ranges: dict[int, list[Versions]] = {}
     for key, versions in kinds:

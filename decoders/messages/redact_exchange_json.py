@@ -147,7 +147,7 @@ class _Redaction:
         if field.secret:
             name = owner.get(field.unless) if field.unless else None
             return value if isinstance(name, str) and is_public_config(name) else self._redact_secret(field, value)
-        return self._redact_held(value)
+        return self._redact_structure_or_batches(value)
 
     def _redact_secret(self, field: PlanField, value: Any) -> Any:
         return (
@@ -156,7 +156,7 @@ class _Redaction:
             else self.redact_value(value)
         )
 
-    def _redact_held(self, value: Any) -> Any:
+    def _redact_structure_or_batches(self, value: Any) -> Any:
         """A structure inside bytes, or batches, without secrets."""
         return (
             self._redact_structure(value) if isinstance(value, dict) else self._redact_list(value, self._redact_batch)
@@ -180,7 +180,7 @@ class _Redaction:
         key, value = record.get("key"), record.get("value")
         if not self._metadata and key.__class__ is not dict and value.__class__ is not dict:
             return record
-        shown = self._redact_held(key), self._redact_held(value)
+        shown = self._redact_structure_or_batches(key), self._redact_structure_or_batches(value)
         if self._metadata and "control_record" not in record:
             data = _bytes_of_json_value(value)
             if data is not None and metadata_record_holds_secret(data):

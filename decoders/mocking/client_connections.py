@@ -184,11 +184,11 @@ class MockBrokers:
                 return None
             self._queue_request(connection, frame)
         elif framer.kept:
-            data = framer.join_kept(data)
+            data = framer.prepend_kept_bytes(data)
         for place, size in framer.cut_whole_frames(data, at):
             if not (0 if connection.raw_tokens else _HEADER_MIN) <= size <= FRAME_MAX:
                 return f"the client sent a frame of {size} bytes, which is not possible"
-            frame = framer.take_whole(data, place, size)
+            frame = framer.take_frame_if_whole(data, place, size)
             if frame is None:
                 return None
             self._queue_request(connection, frame)

@@ -233,7 +233,7 @@ class _AnswerComparison:
             (element, found.take_first_named(self._translate_element_names(field, element, at.group)))
             for element in was
         ]
-        left = found.list_untaken()
+        left = found.list_unmatched()
         for place, (element, other) in enumerate(pairs):
             inner = _FieldPlace(
                 f"{path}[{place}]", self._describe_element(at.about, field, element), field.name, at.group
@@ -307,7 +307,7 @@ class _UnmatchedElements:
                     return place
         return None
 
-    def list_untaken(self) -> list[int]:
+    def list_unmatched(self) -> list[int]:
         """The indices of the elements that were not taken."""
         return [place for place in range(len(self._elements)) if place not in self._taken]
 

@@ -108,14 +108,14 @@ _REQUESTS: Final[Mapping[int, Callable[[Body, int, int], None]]] = {
 }
 
 
-def _list_the_coordinator(made: Body, asked: Mapping[str, Any]) -> None:
+def _wrap_coordinator_in_list(made: Body, asked: Mapping[str, Any]) -> None:
     if "coordinators" not in made and "node_id" in made:
         names = ("node_id", "host", "port", "error_code", "error_message")
         row = {name: made.pop(name) for name in names if name in made}
         made["coordinators"] = [{"key": (asked.get("coordinator_keys") or [asked.get("key")])[0], **row}]
 
 
-def _list_the_group(made: Body, asked: Mapping[str, Any]) -> None:
+def _wrap_group_in_list(made: Body, asked: Mapping[str, Any]) -> None:
     if "groups" not in made and "topics" in made:
         group = asked.get("group_id") or (asked.get("groups") or [{}])[0].get("group_id")
         made["groups"] = [{"group_id": group, "topics": made.pop("topics"), "error_code": made.pop("error_code", 0)}]
@@ -137,6 +137,6 @@ def _keep_first_offset(row: Mapping[str, Any]) -> Body:
 
 _ANSWERS: Final[Mapping[int, Callable[[Body, Mapping[str, Any]], None]]] = {
     2: _keep_first_offsets,
-    9: _list_the_group,
-    10: _list_the_coordinator,
+    9: _wrap_group_in_list,
+    10: _wrap_coordinator_in_list,
 }

@@ -332,15 +332,15 @@ class _FrameScrubber:
 
         best = self._api_reader.try_layouts(self._side, data, read, stable_only=cut)
         if best is None:
-            self._overwrite_unreadable(out, at, self._bytes_that_settle_next_frames(data, at))
+            self._overwrite_unreadable(out, at, self._bytes_that_determine_next_frames(data, at))
             return
         (texts, after), layout = best
         if self._replace_found_texts(out, data, texts, layout.plan, after):
             out[after:] = GARBAGE * (len(data) - after)
         else:
-            self._overwrite_unreadable(out, at, self._bytes_that_settle_next_frames(data, at))
+            self._overwrite_unreadable(out, at, self._bytes_that_determine_next_frames(data, at))
 
-    def _bytes_that_settle_next_frames(self, data: bytes, at: int) -> bytes:
+    def _bytes_that_determine_next_frames(self, data: bytes, at: int) -> bytes:
         """The first bytes of an overwritten body, which begins at `at`, that say which frames follow."""
         api_reader = self._api_reader
         if self._side == "request":

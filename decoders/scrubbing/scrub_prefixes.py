@@ -35,14 +35,14 @@ def scrub_prefix(names: NameReplacer, asked: bytes, answered: bytes) -> tuple[by
     at = answer_at = 0
     for head in list_heads(asked, answered):
         its = asked[at : at + head.size], answered[answer_at : answer_at + head.answer_size]
-        made, answer = _scrub_head(names, head, *its)
+        made, answer = _scrub_prefix_head(names, head, *its)
         asked_parts.append(made)
         answered_parts.append(answer)
         at, answer_at = at + head.size, answer_at + head.answer_size
     return b"".join(asked_parts), b"".join(answered_parts)
 
 
-def _scrub_head(names: NameReplacer, head: PrefixHead, asked: bytes, answered: bytes) -> tuple[bytes, bytes]:
+def _scrub_prefix_head(names: NameReplacer, head: PrefixHead, asked: bytes, answered: bytes) -> tuple[bytes, bytes]:
     if head.protocol == PROXY_1:
         return _scrub_proxy_1(names, asked), answered
     if head.protocol == PROXY_2:

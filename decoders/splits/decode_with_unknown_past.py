@@ -51,7 +51,7 @@ def state_needed_by_clean_run(connection: Connection, pairing: Pairing) -> list[
     if pairing.sasl.attempt is not None:
         return None
     for half in (client, client.peer):
-        half.sync_place()
+        half.sync_with_fast_path()
         if not half.started or half.ended or half.held or half.far:
             return None
     for direction in directions:
@@ -145,7 +145,7 @@ class CleanRun:
             self.rows.append((row.correlation_id, row.request_packet or 0, last))
             self.made.append(project(row))
 
-    def believe_batch(self) -> list[Any] | None:
+    def accept_batch_if_independent(self) -> list[Any] | None:
         """Believe the batch if its rows do not depend on the past; returns their projections, or else None.
 
         Orphans are not among them: they wait in `orphans`.
@@ -155,7 +155,7 @@ class CleanRun:
         if odd or not self.is_independent_of_past(rows):
             return None
         for half in self.halves:
-            half.sync_place()
+            half.sync_with_fast_path()
         self.checkpoint = Checkpoint(self)
         self.orphans += orphans
         self.count += len(rows)

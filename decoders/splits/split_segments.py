@@ -73,13 +73,13 @@ class Watcher(Protocol):
     def flush(self) -> None:
         """Called when the chunks given so far have to be taken (`Watched.take_chunks`) before reassembly goes on."""
 
-    def before_unusual(self, half: Half | None, segment: Segment) -> None:
+    def before_unusual_segment(self, half: Half | None, segment: Segment) -> None:
         """Called before a segment that the fast path does not take."""
 
-    def after_unusual(self, segment: Segment) -> None:
+    def after_unusual_segment(self, segment: Segment) -> None:
         """Called after a segment that the fast path did not take."""
 
-    def before_close(self, connection: Connection, packet: int) -> None:
+    def before_connection_end(self, connection: Connection, packet: int) -> None:
         """Called when a connection is over at this packet, which may belong to another connection."""
 
 
@@ -121,12 +121,12 @@ class WatchedReassembly(Reassembly):
         super()._take_segment_slowly(half, segment)
 
     def _take_unusual_segment(self, half: Half | None, segment: Segment) -> None:
-        self._watcher.before_unusual(half, segment)
+        self._watcher.before_unusual_segment(half, segment)
         super()._take_unusual_segment(half, segment)
-        self._watcher.after_unusual(segment)
+        self._watcher.after_unusual_segment(segment)
 
     def _close_connection(self, connection: Connection, how: How) -> None:
-        self._watcher.before_close(connection, self._delivery.packet)
+        self._watcher.before_connection_end(connection, self._delivery.packet)
         super()._close_connection(connection, how)
 
 
@@ -210,75 +210,75 @@ class KeyTrack:
         self.segments.append(segment)
         size = len(segment[6]) + SEGMENT_COST
         self.size += size
-        return size - self.hand_on_segments() if self.size >= PART_SIZE else size
+        return size - self.emit_segments() if self.size >= PART_SIZE else size
 
-    def hand_on_segments(self) -> int:
+    def emit_segments(self) -> int:
         """Hand on the segments kept; returns how many bytes they were."""
         size, self.size = self.size, 0
         if self.segments:
-            self.hand_on_part(SEGMENTS, pack_segments(self.key, self.segments))
+            self.emit_part(SEGMENTS, pack_segments(self.key, self.segments))
             self.segments = []
         return size
 
-    def hand_on_part(self, part_kind: int, blob: bytes, rows: list[Any] | None = None) -> None:
+    def emit_part(self, part_kind: int, blob: bytes, rows: list[Any] | None = None) -> None:
         """Hand on the next part."""
         self.parts.append(Part(self.key, self.seq, part_kind, blob, rows or []))
         self.seq += 1
 
-    def hand_on_rows(self, clean_run: CleanRun, believed_rows: list[Any]) -> int:
+    def emit_rows(self, clean_run: CleanRun, believed_rows: list[Any]) -> int:
         """Hand on the believed rows of a clean run; returns the bytes of kept segments that were handed on before."""
         if not clean_run.begun and not believed_rows and clean_run.low is None and len(clean_run.orphans) < ORPHANS_MAX:
             return 0
-        size = self.hand_on_begin_of_clean_run(clean_run)
+        size = self.emit_begin_of_clean_run(clean_run)
         if believed_rows or clean_run.orphans:
-            self.hand_on_part(ROWS, clean_run.pack_orphan_responses(), believed_rows)
+            self.emit_part(ROWS, clean_run.pack_orphan_responses(), believed_rows)
         return size
 
-    def hand_on_begin_of_clean_run(self, clean_run: CleanRun) -> int:
+    def emit_begin_of_clean_run(self, clean_run: CleanRun) -> int:
         """Hand on the RUN part of a clean run, once; returns the bytes of kept segments that were handed on before."""
         size = 0
         if not clean_run.begun:
-            size = self.hand_on_segments()
-            self.hand_on_part(RUN, clean_run.pack_run_part())
+            size = self.emit_segments()
+            self.emit_part(RUN, clean_run.pack_run_part())
             if clean_run.low is None:
                 clean_run.low = _NONE
         return size
 
-    def hand_on_end_of_clean_run(self, clean_run: CleanRun, until_packet: int | None) -> int:
+    def emit_end_of_clean_run(self, clean_run: CleanRun, until_packet: int | None) -> int:
         """Hand on the END part of a clean run, unless it is empty; returns the bytes of kept segments handed on."""
         size = 0
         if clean_run.begun or not clean_run.is_empty:
-            size = self.hand_on_begin_of_clean_run(clean_run)
+            size = self.emit_begin_of_clean_run(clean_run)
             if clean_run.orphans:
-                self.hand_on_part(ROWS, clean_run.pack_orphan_responses())
-            self.hand_on_part(END, clean_run.pack_end_part(until_packet))
+                self.emit_part(ROWS, clean_run.pack_orphan_responses())
+            self.emit_part(END, clean_run.pack_end_part(until_packet))
         return size
 
-    def hand_on_opened_rows(self, opened: OpenedConnection) -> int:
+    def emit_opened_rows(self, opened: OpenedConnection) -> int:
         """Hand on the rows of a fresh connection; returns the bytes of kept segments that were handed on before."""
-        size = self.hand_on_segments()
+        size = self.emit_segments()
         pairs = zip(opened.rows, opened.made, strict=True)
         opened.rows, opened.made = [], []
         for number, group in groupby(pairs, key=lambda pair: pair[0].connection_info.number):
             its = list(group)
             if opened.connection_info is None or number != opened.connection_info.number:
                 opened.connection_info = its[0][0].connection_info
-                self.hand_on_part(RUN, opened.pack_run_part(opened.connection_info.late_ns))
+                self.emit_part(RUN, opened.pack_run_part(opened.connection_info.late_ns))
             ended = [row.export() for row, _ in its if isinstance(row, Ended)]
             made = [each for row, each in its if not isinstance(row, Ended)]
-            self.hand_on_part(ROWS, pack(ended) if ended else b"", made)
+            self.emit_part(ROWS, pack(ended) if ended else b"", made)
         return size
 
-    def hand_on_end_of_opened(
+    def emit_end_of_opened(
         self, opened: OpenedConnection, until_packet: int | None, watched: WatchedReassembly, pairer: Pairer
     ) -> int:
         """Hand on the last rows and the END part of a fresh connection; returns the bytes of kept segments before."""
-        size = self.hand_on_opened_rows(opened) if opened.rows else 0
+        size = self.emit_opened_rows(opened) if opened.rows else 0
         blob, late_ns = opened.pack_end_part(until_packet, watched, pairer)
         if not opened.begun:
-            size += self.hand_on_segments()
-            self.hand_on_part(RUN, opened.pack_run_part(late_ns))
-        self.hand_on_part(END, blob)
+            size += self.emit_segments()
+            self.emit_part(RUN, opened.pack_run_part(late_ns))
+        self.emit_part(END, blob)
         return size
 
 
@@ -368,7 +368,7 @@ class Splitter:
         else:
             self._decode_in_batches(segments)
         if self._size > WAITING_MAX:
-            self._hand_on_all_segments()
+            self._emit_all_segments()
         return self._take_parts()
 
     def end_batch(self) -> list[Part]:
@@ -384,11 +384,11 @@ class Splitter:
         self._copies.add_held_beginnings(reassembly.list_waiting_connections())
         self._facts.begun, self._facts.copies = self._copies.list_at_borders(), self._copies.found
         for track, clean_run in self._clean.items():
-            self._size -= track.hand_on_end_of_clean_run(clean_run, None)
+            self._size -= track.emit_end_of_clean_run(clean_run, None)
         for key, track in self._tracks.items():
             if track.fresh is not None and key == track.key:
-                self._size -= track.hand_on_end_of_opened(track.fresh, None, self._watched, self._pairer)
-        self._hand_on_all_segments()
+                self._size -= track.emit_end_of_opened(track.fresh, None, self._watched, self._pairer)
+        self._emit_all_segments()
         return [*self._take_parts(), Part(b"", 0, FACT, self._facts.pack_fact_part(), [])]
 
     def _take_parts(self) -> list[Part]:
@@ -396,9 +396,9 @@ class Splitter:
         self._parts.clear()
         return parts
 
-    def _hand_on_all_segments(self) -> None:
+    def _emit_all_segments(self) -> None:
         for track in self._tracks.values():
-            self._size -= track.hand_on_segments()
+            self._size -= track.emit_segments()
 
     def _track_of_key(self, key: bytes) -> KeyTrack:
         track = self._tracks.get(key)
@@ -443,7 +443,7 @@ class Splitter:
             clean_run.since = None
         for fresh in self._fresh:
             if fresh.rows:
-                self._size -= self._track_of_key(fresh.segment[0]).hand_on_opened_rows(fresh)
+                self._size -= self._track_of_key(fresh.segment[0]).emit_opened_rows(fresh)
         self._fresh.clear()
         self._learn_shared_facts()
         self._batch, self._batch_count, self._batch_size = [], 0, 0
@@ -462,7 +462,7 @@ class Splitter:
         """End a fresh connection before the segment with this packet number."""
         for number in opened.numbers:
             del self._routes[number]
-        self._size -= track.hand_on_end_of_opened(opened, before_packet, self._watched, self._pairer)
+        self._size -= track.emit_end_of_opened(opened, before_packet, self._watched, self._pairer)
         track.fresh = None
 
     def _learn_shared_facts(self) -> None:
@@ -498,12 +498,12 @@ class Splitter:
                 target.add_row(row, project)
 
     def _commit_clean_run(self, track: KeyTrack, clean_run: CleanRun) -> None:
-        rows = clean_run.believe_batch()
+        rows = clean_run.accept_batch_if_independent()
         if rows is None:
             self._roll_back_batch(track, clean_run, None)
             clean_run.connection.leave_fast_path()
         else:
-            self._size -= track.hand_on_rows(clean_run, rows)
+            self._size -= track.emit_rows(clean_run, rows)
 
     def _drop_clean_run(self, track: KeyTrack, clean_run: CleanRun) -> None:
         track.clean_run = None
@@ -513,13 +513,13 @@ class Splitter:
     def _end_clean_run(self, track: KeyTrack, clean_run: CleanRun, until_packet: int) -> None:
         """End a clean run before the segment with this packet number."""
         self.flush()
-        rows = clean_run.believe_batch()
+        rows = clean_run.accept_batch_if_independent()
         if rows is None:
             self._roll_back_batch(track, clean_run, until_packet)
             return
         self._drop_clean_run(track, clean_run)
-        self._size -= track.hand_on_rows(clean_run, rows)
-        self._size -= track.hand_on_end_of_clean_run(clean_run, until_packet)
+        self._size -= track.emit_rows(clean_run, rows)
+        self._size -= track.emit_end_of_clean_run(clean_run, until_packet)
 
     def _roll_back_batch(self, track: KeyTrack, clean_run: CleanRun, until_packet: int | None) -> None:
         """End a clean run before the current batch; hand on its segments in the batch up to a packet (None: all)."""
@@ -535,7 +535,7 @@ class Splitter:
                 segments.append(segment)
                 if segment[2] == clean_run.since:
                     segments.clear()
-        self._size -= track.hand_on_end_of_clean_run(clean_run, segments[0][2] if segments else until_packet)
+        self._size -= track.emit_end_of_clean_run(clean_run, segments[0][2] if segments else until_packet)
         for segment in segments:
             self._size += track.keep_segment(segment)
 
@@ -545,7 +545,7 @@ class Splitter:
         """Decode the chunks that reassembly has given so far."""
         self._pair_chunks(self._watched.take_chunks())
 
-    def before_unusual(self, half: Half | None, segment: Segment) -> None:
+    def before_unusual_segment(self, half: Half | None, segment: Segment) -> None:
         """Take an unusual segment: it ends a clean run, or begins a connection, or is handed on."""
         track = self._track_of_key(segment[0])
         begins = self._watched.is_first_of_connection(half, segment)
@@ -561,7 +561,7 @@ class Splitter:
         else:
             self._size += track.keep_segment(segment)
 
-    def after_unusual(self, segment: Segment) -> None:
+    def after_unusual_segment(self, segment: Segment) -> None:
         """Begin a clean run after this segment, if one may begin."""
         half = self._watched.find_half(segment[0])
         if half is None:
@@ -591,7 +591,7 @@ class Splitter:
         self._routes[connection.number] = clean_run
         return True
 
-    def before_close(self, connection: Connection, packet: int) -> None:
+    def before_connection_end(self, connection: Connection, packet: int) -> None:
         """Note that a connection is over. If a clean run ends, its connection was silent: stitchers find that out."""
         target = self._routes.get(connection.number)
         if isinstance(target, CleanRun):

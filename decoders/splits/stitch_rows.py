@@ -111,7 +111,7 @@ class AdoptedRun:
                 pairing.note_answer(asked, correlation_id)
                 pairing.settle(asked)
 
-    def absorb_tail(self, tail: list[Any]) -> None:
+    def apply_end_state(self, tail: list[Any]) -> None:
         """Take over the state that the clean run adds. Raises DecodeError if `tail` is no such state."""
         pairing, connection = self._pairing, self._connection
         _, halves, directions, waiting, names, count, answered = state_fields(
@@ -151,7 +151,7 @@ class AdoptedRun:
 
 def _add_segment_counts(half: Half, state: list[Any]) -> None:
     packets, size, last_ns = state_fields(state, int, int, int)
-    half.sync_place()
+    half.sync_with_fast_path()
     half.packets += packets
     half.place += size
     half.last_ns = last_ns if packets else half.last_ns
@@ -216,7 +216,7 @@ class AdoptedConnection:
         """The values that the rows of the connection lack."""
         return RowCorrection(self._ends, 0, None, None)
 
-    def absorb_tail(self, tail: list[Any]) -> None:
+    def apply_end_state(self, tail: list[Any]) -> None:
         """Take over the state at the end of the run. Raises DecodeError if `tail` is no such state."""
         _, state, pairing, undecided, tls = state_fields(tail, int | None, list, *[list | None] * 2, list | bool | None)
         reassembly, context = self._engine.reassembly, self._engine.pairer.context
@@ -289,7 +289,7 @@ class Stitcher:
         """Take the end of the capture; returns the rows that settle with it."""
         last_ns, packet = self._facts.last
         if last_ns:
-            self._engine.reassembly.pass_time(last_ns, packet)
+            self._engine.reassembly.advance_time(last_ns, packet)
         return cast(list[Row], self._engine.finish())
 
     def _feed_segments(self, segments: list[Segment]) -> list[Row]:
@@ -330,7 +330,7 @@ class Stitcher:
             raise Malformed("the end of no run")
         if run.agreed:
             with _parts_may_be_malformed():
-                run.absorb_tail(state)
+                run.apply_end_state(state)
             return []
         if self._reread is None:
             raise Malformed("a run does not fit what was before it, and nobody reads the capture again")

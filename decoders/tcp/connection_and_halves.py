@@ -106,7 +106,7 @@ class Half:
 
         self.key = b""
         # The raw sequence number that may take the fast path, or UNSEEN or WAITING. While it is a raw number it is
-        # the low half of `place`, which is brought up to date by `sync_place`.
+        # the low half of `place`, which is brought up to date by `sync_with_fast_path`.
         self.next = UNSEEN
         self.place = 0  # 0: not even guessed; a guess until `started`
         self.first = 0
@@ -129,7 +129,7 @@ class Half:
         """host:port of the other side, until the connection is untied."""
         return self.peer.source
 
-    def sync_place(self) -> None:
+    def sync_with_fast_path(self) -> None:
         """Bring `place` to where the fast path has come."""
         if 0 <= self.next <= MASK:
             self.place = self.place & ~MASK | self.next
@@ -143,7 +143,7 @@ class Half:
     @property
     def size(self) -> int:
         """Bytes of the stream so far, those of gaps included; 0 where nobody counts them."""
-        self.sync_place()
+        self.sync_with_fast_path()
         return max(self.place - self.first - self.ended, 0) if self.started else 0
 
     def sequence_number(self, at: int) -> int:
@@ -156,7 +156,7 @@ class Half:
         self.place = self.first = place
         self.started = True
 
-    def share_numbers(self) -> None:
+    def intern_equal_numbers(self) -> None:
         """Use one object for equal numbers, to save memory: connections are many, and most are silent for long."""
         if self.acked == self.place:
             self.acked = self.place
@@ -191,7 +191,7 @@ class Half:
         self.far = run if len(run) < SURE else ()
         return [] if self.far else run
 
-    def is_start_sure(self) -> bool:
+    def is_start_certain(self) -> bool:
         """Whether nothing comes before the first held segment of a half whose SYN is not in the capture."""
         if not self.connection.known:
             return False
@@ -213,7 +213,7 @@ class Half:
         still = since_ns and since_ns == self.last_ns
         self.shut = (time_ns, shut_ns + max(time_ns - since_ns, 0) if still else shut_ns)
 
-    def check_patience(self, time_ns: int, packet: int) -> None:
+    def advance_patience(self, time_ns: int, packet: int) -> None:
         """Let patience run: `sure` follows what was known PATIENCE packets of the connection ago, or a while ago."""
         if self.packets + self.peer.packets - self.mark[3] >= PATIENCE or self._is_patience_over(
             time_ns, packet, idle=False
@@ -305,7 +305,7 @@ class Half:
             return None
         entry = self.held[0]
         if not self.started:
-            if not self.is_start_sure():
+            if not self.is_start_certain():
                 return None
             # Bytes between a first segment without bytes and this one are missing; one byte only: it was a keep-alive.
             self.begin_stream(self.sent if self.sent and 1 < entry[0] - self.sent < FAR else entry[0])
@@ -329,7 +329,7 @@ class Half:
 
     def export(self) -> object:
         """The state as built-in values."""
-        self.sync_place()
+        self.sync_with_fast_path()
         return [
             *(self.key, self.source, self.packets, self.last_ns, self.gaps, self.missing, self.again),
             *(self.next, self.place, self.first, self.started, self.syn, self.ended, self.acked, self.heard, self.sent),
@@ -462,7 +462,7 @@ class Connection:
             self.known = True
             self.began_packet = 0  # nobody asks again
 
-    def oldest_lapsed_mark(self, time_ns: int, packet: int, *, idle: bool) -> tuple[int, int] | None:
+    def oldest_expired_mark(self, time_ns: int, packet: int, *, idle: bool) -> tuple[int, int] | None:
         """The oldest mark with which patience has ended by now; None where that changes nothing."""
         halves = (self.first, self.second)
         return min(
@@ -500,7 +500,7 @@ class Connection:
             due.append(reset[0] + PATIENCE_NS)
         return min(due)
 
-    def early_ns(self, reset: tuple[int, int] | None) -> int:
+    def earliest_due_ns(self, reset: tuple[int, int] | None) -> int:
         """A time that is not later than `due_ns`, and cheap to work out."""
         if not self.known:
             return EVER
@@ -513,17 +513,17 @@ class Connection:
     def leave_fast_path(self) -> None:
         """Send the next segment down the slow path."""
         for half in (self.first, self.second):
-            half.sync_place()
+            half.sync_with_fast_path()
             half.next = WAITING
 
-    def mark_drowsy(self) -> None:
+    def mark_perhaps_silent(self) -> None:
         """Send the next segment down the slow path, where it is seen if the connection was silent for too long."""
         if self.first.next != WAITING:
             self.leave_fast_path()
             self.drowsy = True
 
-    def clear_drowsy(self) -> None:
-        """End `mark_drowsy`: decide between fast and slow path again."""
+    def clear_perhaps_silent(self) -> None:
+        """End `mark_perhaps_silent`: decide between fast and slow path again."""
         self.drowsy = False
         self.choose_fast_or_slow_path()
 
@@ -534,7 +534,7 @@ class Connection:
         for half in (first, second):
             half.next = WAITING if waits or self.reset else half.place & MASK if half.started else UNSEEN
             if not waits and half.acked is not half.place:
-                half.share_numbers()
+                half.intern_equal_numbers()
         return waits
 
     def export(self) -> object:

@@ -202,7 +202,7 @@ def _are_complements(one: int, other: int) -> bool:
     return (one + other + 1) & MASK in _COMPLEMENTS
 
 
-def _is_copy_of_undrawn(known: BegunConnection, other: BegunConnection) -> bool:
+def _is_copy_with_chosen_numbers(known: BegunConnection, other: BegunConnection) -> bool:
     """Whether connections whose numbers a program chose are copies: a translation of the client's host alone, at once.
 
     Another program may begin many connections with the same numbers: so one end and both ports have to be the same, and
@@ -224,7 +224,7 @@ def _is_same_stream(known: BegunConnection, other: BegunConnection) -> bool:
         return False
     if known.peer_number != other.peer_number and known.peer_number and other.peer_number:
         return False
-    if max(known.number, known.peer_number) < _DRAWN_LEAST and not _is_copy_of_undrawn(known, other):
+    if max(known.number, known.peer_number) < _DRAWN_LEAST and not _is_copy_with_chosen_numbers(known, other):
         return False
     hosts, its = ([end.rpartition(":")[0] for end in (each.source, each.target)] for each in (known, other))
     return hosts != its

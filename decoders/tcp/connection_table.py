@@ -7,7 +7,7 @@ The idea. A heap (`Waiting`) has each connection under a time before which a loo
 takes the connections whose time has come:
 
 ```
-early_ns  (cheap lower bound, noted with every packet)  ≤  due_ns  (exact, worked out when the bound is reached)
+earliest_due_ns  (cheap lower bound, noted with every packet)  ≤  due_ns  (exact, worked out when the bound is reached)
 heap: [(t1, connection), (t2, connection), …]     now ≥ t1 → due? yes: take it; no: back into the heap under due_ns
 ```
 
@@ -222,7 +222,7 @@ class Waiting:
     def note_due(self, connection: Connection, reset: tuple[int, int] | None) -> None:
         """Note the time of a connection that waits, after segments came or something was done to it."""
         number, noted_ns = self._rows[connection]
-        due_ns = connection.early_ns(reset)
+        due_ns = connection.earliest_due_ns(reset)
         if due_ns < noted_ns:
             self._push_due_time(connection, number, due_ns)
 

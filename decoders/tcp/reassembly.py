@@ -18,10 +18,10 @@ broker  ◄───────────────────────
 
 - The first copy of a byte wins. A keep-alive or window probe (one byte that was already given) is ignored.
 - A hole is lost when the peer has acknowledged past it, or is not heard at all, and patience is at its end
-  (`Half.check_patience`: 32 packets of the connection, or 3 s); at OUT_OF_ORDER_MAX or HELD_MAX; and at the end of the
-  connection.
+  (`Half.advance_patience`: 32 packets of the connection, or 3 s); at OUT_OF_ORDER_MAX or HELD_MAX; and at the end of
+  the connection.
 - Without a SYN a half begins at its first segment once some packets have passed and none is likely to precede it
-  (`Half.is_start_sure`).
+  (`Half.is_start_certain`).
 - A FIN waits for what is missing before it. A RST waits for what was under way; its payload, if any, is a message to
   people (RFC 9293 3.5.3) and no part of the stream. What comes after the end is counted in `counts`.
 - A segment far outside every window is believed when others continue it; then the stream goes on there, behind a gap
@@ -151,13 +151,13 @@ class Delivery:
         self.out.append((half, self.time_ns, self.packet, Retransmission(start - half.first, end - start)))
         return False
 
-    def give_gap(self, half: Half, size: int, why: Why, time_ns: int, packet: int) -> None:
+    def deliver_gap(self, half: Half, size: int, why: Why, time_ns: int, packet: int) -> None:
         """Give a gap: bytes that are not there."""
         half.gaps += 1
         half.missing += size
         self.out.append((half, time_ns, packet, Gap(size, why)))
 
-    def give_jump(self, half: Half, place: int, time_ns: int, packet: int) -> None:
+    def deliver_jump(self, half: Half, place: int, time_ns: int, packet: int) -> None:
         """Give a jump: the stream goes on farther off than any window reaches, with no number of bytes between."""
         half.gaps += 1
         half.jumps += ((half.place - half.first - half.ended, half.first),)
@@ -180,7 +180,7 @@ class Delivery:
         if data:
             self.out.append((half, time_ns, packet, data))
         if end - start > len(data):
-            self.give_gap(half, end - start - len(data), "snaplen", time_ns, packet)
+            self.deliver_gap(half, end - start - len(data), "snaplen", time_ns, packet)
         if role == ENDS:
             half.ended = True
             half.place += 1
@@ -193,9 +193,9 @@ class Delivery:
         """Give up the bytes up to number `end`: they are lost."""
         _, _, time_ns, packet, *_ = half.held[0] if half.held else (0, 0, self.time_ns, self.packet)
         if end - half.place >= FAR:
-            self.give_jump(half, end, time_ns, packet)
+            self.deliver_jump(half, end, time_ns, packet)
         elif end - half.place > 1 or not half.held or half.held[0][6] != RESETS:  # else it is a FIN
-            self.give_gap(half, end - half.place, "lost", time_ns, packet)
+            self.deliver_gap(half, end - half.place, "lost", time_ns, packet)
         half.place = end
 
 
@@ -283,7 +283,7 @@ class Reassembly:
                 self._close_connection(connection, "capture_end")
         return out
 
-    def pass_time(self, time_ns: int, packet: int) -> None:
+    def advance_time(self, time_ns: int, packet: int) -> None:
         """Note that the capture goes on to this time and packet, without segments of these connections."""
         self._delivery.time_ns, self._delivery.packet = time_ns, packet
 
@@ -313,7 +313,7 @@ class Reassembly:
                 # All of these are before `_drowsy_ns`, so that feed() does not call this again.
                 out += self.feed(segments[begin:index])
                 for connection in self._connections.find_long_silent_connections(segment[1]):
-                    connection.mark_drowsy()
+                    connection.mark_perhaps_silent()
                 self._drowsy_ns = segment[1] + IDLE_NS // 2
                 begin = index
         return out + self.feed(segments[begin:])
@@ -326,7 +326,7 @@ class Reassembly:
             if half.connection.over:
                 half = None
             elif half.connection.drowsy:
-                half.connection.clear_drowsy()
+                half.connection.clear_perhaps_silent()
                 out = self._delivery.out
                 out += self.feed([segment])
                 self._delivery.out = out
@@ -418,10 +418,10 @@ class Reassembly:
             self._delivery.deliver_all_held(half.connection)
             step = sequence_difference(place, half.place) if half.started else 0
             if 0 < step < FAR:  # flush() has brought the stream near it
-                self._delivery.give_gap(half, step, "lost", *run[0][2:4])
+                self._delivery.deliver_gap(half, step, "lost", *run[0][2:4])
                 half.place += step
             elif step:
-                self._delivery.give_jump(half, half.place + step, *run[0][2:4])
+                self._delivery.deliver_jump(half, half.place + step, *run[0][2:4])
         half.restart_stream(place)
         for entry in run:
             self._delivery.hold_segment(half, entry)
@@ -435,7 +435,7 @@ class Reassembly:
         halves = (connection.first, connection.second)
         if connection in self._waiting:
             for half in halves:
-                half.check_patience(time_ns, packet)
+                half.advance_patience(time_ns, packet)
             delivery.give_up_holes(connection)
         while max(half.held_size for half in halves) > OUT_OF_ORDER_MAX and delivery.give_up_first_hole(connection):
             pass
@@ -529,7 +529,7 @@ class Reassembly:
             self._settle_connection(connection)
             delivery.time_ns, delivery.packet = time_ns, packet
         while connection in self._waiting:
-            since = connection.oldest_lapsed_mark(time_ns, packet, idle=idle)
+            since = connection.oldest_expired_mark(time_ns, packet, idle=idle)
             if since is None or (self._reset_is_due(connection, idle=idle) and self._resets[connection] <= since):
                 break
             delivery.time_ns, delivery.packet = connection.last_time_and_packet
@@ -684,6 +684,6 @@ class Reassembly:
 
 def does_syn_replace_connection(half: Half, first: int) -> bool:
     """Whether a SYN begins another connection than that of `half`; `first` is the raw number behind the SYN."""
-    half.sync_place()
+    half.sync_with_fast_path()
     behind = half.bytes_before_start(first)
     return behind != 0 if half.syn else not 0 <= behind < LATE

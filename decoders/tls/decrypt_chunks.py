@@ -70,7 +70,7 @@ class PossibleTlsConnection:
         self.sender_first: bool | None = None  # which side sends what may be a prefix
         self.spoken: dict[bool, list[bytes]] = {True: [], False: []}  # what both sides said, while that is open
 
-    def join_spoken(self, *, first: bool) -> bytes:
+    def join_bytes_of_side(self, *, first: bool) -> bytes:
         """All that one side said so far."""
         parts = self.spoken[first]
         parts[:] = [b"".join(parts)]
@@ -210,7 +210,7 @@ class Decryption:
             self._end_prefix(look)
         if not isinstance(data, bytes):
             look.chunks.append(chunk)
-            self._give_up_deciding(look)
+            self._release_undecided_chunks(look)
             return
         if look.fresh and self._take_prefix(look, chunk, data):
             return
@@ -249,7 +249,7 @@ class Decryption:
         sender_first = look.sender_first = first if look.sender_first is None else look.sender_first
         look.spoken[first].append(data)
         self._prefix_held += len(data)
-        asked, answered = look.join_spoken(first=sender_first), look.join_spoken(first=not sender_first)
+        asked, answered = look.join_bytes_of_side(first=sender_first), look.join_bytes_of_side(first=not sender_first)
         prefix = None
         try:
             begun_ns = look.chunks[0][1] if look.chunks else chunk[1]
@@ -294,9 +294,9 @@ class Decryption:
             for each in chunks:
                 self._give_to_connection(state, each)
         else:
-            self._give_up_deciding(look)
+            self._release_undecided_chunks(look)
 
-    def _give_up_deciding(self, look: PossibleTlsConnection) -> None:
+    def _release_undecided_chunks(self, look: PossibleTlsConnection) -> None:
         """Give the held chunks of a connection whose beginning is missing: they decide nothing."""
         if not look.begun:
             self._out += look.chunks
@@ -389,7 +389,7 @@ def export_tls_connection(tls_state: object) -> list[Any] | None:
         chunks = [
             [half is first, time_ns, packet, pack_chunk_data(data)] for half, time_ns, packet, data in tls_state.chunks
         ]
-        heads, spoken = tls_state.heads, [tls_state.join_spoken(first=first) for first in (True, False)]
+        heads, spoken = tls_state.heads, [tls_state.join_bytes_of_side(first=first) for first in (True, False)]
         prefix = [tls_state.fresh, tls_state.sender_first, *spoken]
         return ["look", [tls_state.begun, heads[True], heads[False], chunks, prefix]]
     return ["tls", cast("TlsConnection", tls_state).export()] if tls_state else None

@@ -55,7 +55,7 @@ class JsonSchema:
         if not isinstance(self.root, dict | bool) or not has_at_most_levels(self.root, 2 * VALUE_NESTING_MAX):
             raise Malformed("no JSON Schema")
         self.references = references
-        self.name = _name_schema(self.root)
+        self.name = _title_of_schema(self.root)
         self.patterns: dict[str, Any] = {}
 
     def find_misfit(self, value: Any) -> str | None:
@@ -78,7 +78,7 @@ class JsonSchema:
         return compiled is None or compiled.search(text) is not None
 
 
-def _name_schema(root: Any) -> str:
+def _title_of_schema(root: Any) -> str:
     if not isinstance(root, dict):
         return ""
     title, identity = root.get("title"), root.get("$id", root.get("id"))

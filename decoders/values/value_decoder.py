@@ -95,7 +95,7 @@ class ValueDecoder:
         if not data:
             return None
         if self.store.has_files and topic is not None:
-            found = self._decode_bare(data, _Place(topic, is_key, registry))
+            found = self._decode_without_prefix(data, _Place(topic, is_key, registry))
             if found is not None:
                 return found
         recognise = _BY_FIRST_BYTE[data[0]]
@@ -116,9 +116,9 @@ class ValueDecoder:
         if data is not None and content is not None:
             framing = read_id_header(content)
             if framing is not None:
-                return self._settle_stale(self._decode_framed(data, framing, place), data, place)
+                return self._correct_stale_header(self._decode_framed(data, framing, place), data, place)
         if data is not None and (framing := _read_apicurio_headers(named, headers, place.is_key)) is not None:
-            return self._settle_stale(self._decode_framed(data, framing, place), data, place)
+            return self._correct_stale_header(self._decode_framed(data, framing, place), data, place)
         if place.is_key:
             return None
         if "ce_specversion" in named and "ce_type" in named:
@@ -127,7 +127,7 @@ class ValueDecoder:
             return self._decode_json(data, place) if data else None
         return None
 
-    def _settle_stale(self, found: DecodedValue | None, data: bytes, place: _Place) -> DecodedValue | None:
+    def _correct_stale_header(self, found: DecodedValue | None, data: bytes, place: _Place) -> DecodedValue | None:
         """What the bytes say where they are not what a header says, which may have been copied from another record."""
         if found is None or found.error is None or found.missing_schema or not data:
             return found
@@ -143,7 +143,7 @@ class ValueDecoder:
         event: dict[str, Any] = {
             name[3:]: json_bytes(content) for name, content in named.items() if name.startswith("ce_")
         }
-        inner = self._decode_inside(data, place) if data else None
+        inner = self._decode_inner_value(data, place) if data else None
         if data:
             event["data"] = json_bytes(data) if inner is None or inner.value is None else inner.value
         found = DecodedValue("cloudevents", event, name=_text_or_none(event.get("type")))
@@ -152,7 +152,7 @@ class ValueDecoder:
             found.missing_schema, found.error = inner.missing_schema, inner.error
         return found
 
-    def _decode_inside(self, data: bytes, place: _Place) -> DecodedValue | None:
+    def _decode_inner_value(self, data: bytes, place: _Place) -> DecodedValue | None:
         """What a value inside another one holds, if that is not too deep."""
         if place.layer >= VALUE_LAYERS_MAX:
             return None
@@ -171,7 +171,7 @@ class ValueDecoder:
             return DecodedValue("connect-json", payload, name=name)
         if is_cloud_event(value):
             inner_data = read_cloud_event_data(value)
-            inner = self._decode_inside(inner_data, place) if inner_data else None
+            inner = self._decode_inner_value(inner_data, place) if inner_data else None
             if inner is not None and inner.value is not None:
                 value["data"] = inner.value
             return DecodedValue("cloudevents", value, name=value["type"])
@@ -199,7 +199,7 @@ class ValueDecoder:
         if found is None:
             return self._guess_binary_json(data, place)
         form, plain = found
-        inner = self._decode_inside(plain, place) if plain else None
+        inner = self._decode_inner_value(plain, place) if plain else None
         if inner is None:
             return DecodedValue(form, json_bytes(plain))
         inner.name = f"{inner.format} {inner.name}" if inner.name else inner.format
@@ -217,7 +217,7 @@ class ValueDecoder:
 
     # Schemas.
 
-    def _decode_bare(self, data: bytes, place: _Place) -> DecodedValue | None:
+    def _decode_without_prefix(self, data: bytes, place: _Place) -> DecodedValue | None:
         """A value without prefix, by the schema that the user gave its topic, if that explains all bytes."""
         candidates = self.store.find_by_topic(place.topic or "", place.is_key, registry=place.registry)
         for schema in candidates:
@@ -258,7 +258,7 @@ class ValueDecoder:
             found = self._try_schema(schema, data, framing)
             if found.error is None or found.value is not None:
                 rest = candidates[number + 1 :]
-                found.guessed |= number > 0 or any(self._reads_otherwise(each, found, data, framing) for each in rest)
+                found.guessed |= number > 0 or any(self._gives_other_value(each, found, data, framing) for each in rest)
                 return found
             found.guessed = len(candidates) > 1
             first = first or found
@@ -278,7 +278,7 @@ class ValueDecoder:
                     return found
         return None
 
-    def _reads_otherwise(self, schema: StoredSchema, found: DecodedValue, data: bytes, framing: Framing) -> bool:
+    def _gives_other_value(self, schema: StoredSchema, found: DecodedValue, data: bytes, framing: Framing) -> bool:
         """Whether another schema of the same id reads another value, or one of another type, in the same bytes."""
         other = self._try_schema(schema, data, framing)
         return other.error is None and (other.format, other.name, other.value) != (

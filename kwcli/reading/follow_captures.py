@@ -276,7 +276,7 @@ class CaptureFollower(PacketSource):
                     elif file is not None and (not self._ring.every or has_capture_name(path)):
                         self._report(file)
             complete = True
-        self._tracker.end_look(time.monotonic(), complete=complete)
+        self._tracker.end_scan(time.monotonic(), complete=complete)
         return found
 
     def _look_at_file(self, path: str) -> GrowingFile | str | None:

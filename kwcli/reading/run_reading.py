@@ -326,7 +326,7 @@ class ReadingRun:
 
     def _read_records(self, source: PacketSource) -> bool:
         """Show the exchanges of records that kw wrote; False when as many as wanted have been shown."""
-        from decoders.filters.read_partitions_and_records import lacks_records
+        from decoders.filters.read_partitions_and_records import has_counts_without_records
 
         sink, ports = self._sink, self._ports
         if self._settings.format in ("hex", "raw"):
@@ -342,7 +342,7 @@ class ReadingRun:
                 if sink.needs_file_numbers and row.kind == "exchange":
                     row.extra = {"file": escape_non_utf8(name), **(row.extra or {})}
             if self._selection is not None and self._selection.reads_records:
-                lacking += sum(map(lacks_records, rows))
+                lacking += sum(map(has_counts_without_records, rows))
             if ports is not None:
                 rows = [row for row in rows if _port_of(row.broker) in ports]
             for row in rows:

@@ -200,7 +200,9 @@ def test_the_median_is_told() -> None:
     ],
 )
 def test_the_least_effect(metric: str, low: float, high: float, far: bool) -> None:
-    assert compared._is_far([low, high], metric) == compared._is_far([high, low], metric) == far
+    assert (
+        compared._is_difference_large([low, high], metric) == compared._is_difference_large([high, low], metric) == far
+    )
 
 
 def test_a_rate_is_that_of_whole_slices() -> None:
@@ -300,7 +302,7 @@ def test_significance_of_many_tests_at_the_very_border() -> None:
 
 @pytest.mark.parametrize(("value", "digits", "rounded"), [(0.012345, 2, 0.012), (1234.5678, 4, 1235.0), (2, 4, 2.0)])
 def test_significant_digits(value: float, digits: int, rounded: float) -> None:
-    assert compared._round_to(value, digits) == rounded
+    assert compared._round_to_significant_digits(value, digits) == rounded
 
 
 # The order of rows, and what is told once.
@@ -332,10 +334,10 @@ def test_what_is_true_of_a_broker_and_its_only_client_is_told_once(
         row(change, metric=metric, broker="b", count_before=broker[0], count_after=broker[1]),
     ]
     for order in (rows, rows[::-1]):
-        kept = [each["client_id"] or each["broker"] for each in compared._tell_once(order)]
+        kept = [each["client_id"] or each["broker"] for each in compared._drop_repeated_rows(order)]
         assert sorted(kept) == told
     others = [rows[0], rows[1] | {"api": "Produce"}]
-    assert len([*compared._tell_once(others)]) == 2
+    assert len([*compared._drop_repeated_rows(others)]) == 2
 
 
 def test_the_gravest_come_first_then_the_largest_effect() -> None:

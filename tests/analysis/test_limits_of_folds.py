@@ -21,7 +21,7 @@ from decoders.analysis.groups.group_events import GroupEvent
 from decoders.analysis.groups.group_histories import GroupHistories, GroupMember
 from decoders.analysis.groups.partition_offsets_and_lag import GroupOffsets, Moments, ShareCounts, merge_ranges
 from decoders.analysis.groups.share_deliveries import ShareDeliveries, ShareEvent
-from decoders.analysis.heavy_keys import HeavyKeys, fits_into_rows, is_full, split_by_weight
+from decoders.analysis.heavy_keys import HeavyKeys, fits_row_limit, is_full, split_by_weight
 from decoders.analysis.record_traces.found_records import FoundRecords
 from decoders.analysis.sequence_diagram_steps import Ladders, _Ladder
 from decoders.analysis.statistics import GroupStatistics
@@ -146,7 +146,7 @@ def marked_minutes(count: int) -> int:
 def observations(count: int) -> int:
     found = Observations()
     for number in [*range(count), 0]:
-        found.get_or_make("kind", number).count_at(1)
+        found.get_or_make("kind", number).count_occurrence_at(1)
     assert found.left_out == max(count - LIMIT, 0)
     assert found.get_or_make("kind", 0).count == 2
     return len([*found.items_of_kind("kind")])
@@ -332,7 +332,7 @@ def deliveries_of_all_partitions(count: int) -> int:
 
 @limited_by("heavy_keys.KEYS_SHOWN_MAX")
 def keys_with_rows(count: int) -> int:
-    assert fits_into_rows(count) == (count <= LIMIT)
+    assert fits_row_limit(count) == (count <= LIMIT)
     assert is_full(count) == (count > LIMIT + LIMIT // 4)
     assert is_full(count, 1) == (count > 2 * LIMIT)
     weights = [((f"{number}",), number) for number in range(count)]
@@ -468,7 +468,7 @@ def partitions_with_stable_offsets(count: int) -> int:
     """Half of them, those told first, make room for others."""
     found = StableOffsets()
     for number in range(count):
-        found._partition(("t", number)).add_offsets(100 - number, 1, 2, "b:1")
+        found._get_or_make_partition(("t", number)).add_offsets(100 - number, 1, 2, "b:1")
         assert len(found.found) <= LIMIT
     if count <= LIMIT:
         assert found.left_out == 0

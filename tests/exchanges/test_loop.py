@@ -27,7 +27,7 @@ def plainly(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandler) 
         if isinstance(half.state, FrameDirection) and isinstance(data, bytes):
             take_bytes(half.state, time_ns, packet, data)
             if context.budget.held > context.budget.most:
-                context.shed_held_bytes(half.state)
+                context.drop_oldest_held_bodies(half.state)
         else:
             unusual(half, time_ns, packet, data)
 

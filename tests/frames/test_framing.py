@@ -14,7 +14,7 @@ from decoders.frames.framing import (
     Reason,
     Unframed,
     close_direction,
-    lose_step,
+    lose_sync,
     take_bytes,
     take_gap,
 )
@@ -155,7 +155,7 @@ def test_holes_anywhere_cost_no_byte_and_invent_no_frame(seed: int) -> None:
 
 def test_a_lane_that_begins_in_the_middle_reports_what_it_passes() -> None:
     owner = Owner()
-    lose_step(owner.direction, "midstream", "the capture begins inside the stream", 0, 0)
+    lose_sync(owner.direction, "midstream", "the capture begins inside the stream", 0, 0)
     take_bytes(owner.direction, 1, 1, b"the end of something")
     take_bytes(owner.direction, 2, 2, frame(10))
     assert owner.out == ["midstream 20", "14@20 2-2"]

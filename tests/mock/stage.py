@@ -73,7 +73,7 @@ class Stage:
         """A new connection."""
         return Client(self, node, client_id)
 
-    def pass_time(self, ms: int) -> None:
+    def advance_time(self, ms: int) -> None:
         """Move the clock on; everything due happens in order."""
         end = self.now_ms + ms
         while (due := self.brokers.next_ms) is not None and due <= end:

@@ -91,7 +91,7 @@ def test_a_silent_member_is_out_after_its_session() -> None:
     assert second is not None
     sync(one, again, {})
     for _ in range(3):
-        stage.pass_time(2000)
+        stage.advance_time(2000)
         code = beat(one, again)
     assert code == 27  # the other was silent for six seconds
     third = join(one, first["member_id"])
@@ -105,9 +105,9 @@ def test_who_does_not_join_in_time_is_out() -> None:
     first = join(one)
     sync(one, first, {})
     assert join(two) is None
-    stage.pass_time(2999)
+    stage.advance_time(2999)
     assert two.read() is None
-    stage.pass_time(1)
+    stage.advance_time(1)
     second = two.read()
     assert second is not None
     assert second["leader"] == second["member_id"]
@@ -200,7 +200,7 @@ def test_a_silent_member_of_the_consumer_protocol_is_out() -> None:
     client = stage.client()
     new = {"subscribed_topic_names": [TOPIC], "rebalance_timeout_ms": 1000}
     consumer_beat(client, "a", 0, [], **new)
-    stage.pass_time(45_000)
+    stage.advance_time(45_000)
     assert consumer_beat(client, "a", 1)["error_code"] == 25
     assert parts_of(consumer_beat(client, "b", 0, [], **new)) == [0, 1]
     listed = client.ask("ListGroups", {}, 5)["groups"]

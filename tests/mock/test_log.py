@@ -112,9 +112,9 @@ def test_a_fetch_waits_for_records_or_its_time() -> None:
     assert answer is not None
     assert values(only_partition(answer)["records"]) == [b"a"]
     assert reader.ask("Fetch", wanted(1, max_wait_ms=500), 12) is None
-    stage.pass_time(499)
+    stage.advance_time(499)
     assert reader.read() is None
-    stage.pass_time(1)
+    stage.advance_time(1)
     answer = reader.read()
     assert answer is not None
     assert only_partition(answer)["records"] == b""

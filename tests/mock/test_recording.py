@@ -225,7 +225,7 @@ def test_hostile_bytes_cost_only_their_connection(seed: int) -> None:
             frame[chance.randrange(len(frame))] = chance.randrange(256)
         data = bytes(frame[: chance.randrange(1, len(frame) + 1)])
         stage.brokers.feed(bad, SIZE.pack(len(data)) + data + chance.randbytes(chance.randrange(9)), stage.now_ms)
-    stage.pass_time(10)
+    stage.advance_time(10)
     assert good.ask("Metadata", {"topics": None}, 9)["brokers"]
 
 

@@ -93,9 +93,9 @@ def test_a_transaction_that_takes_too_long_is_aborted() -> None:
     who = begin(client)
     assert add(client, who) == 0
     assert write(client, who, b"a") == 0
-    stage.pass_time(4999)
+    stage.advance_time(4999)
     assert read(client, committed=True) == ([], [])
-    stage.pass_time(1)
+    stage.advance_time(1)
     assert read(client, committed=True) == ([b"a"], [0])
     assert end(client, who, commit=True)["error_code"] == 90
 

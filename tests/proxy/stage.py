@@ -135,7 +135,7 @@ class Stage:
         self._do(self.connection.server_eof())
         return self
 
-    def pass_time(self, ns: int = 0) -> Self:
+    def advance_time(self, ns: int = 0) -> Self:
         """Let time pass, by default until the next timer; due timers fire."""
         until = self.now_ns + ns if ns else min(self.timers)[0]
         while self.timers and min(self.timers)[0] <= until:

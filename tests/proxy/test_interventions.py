@@ -214,7 +214,7 @@ def test_a_delayed_request_holds_what_is_behind_it_and_not_the_answers(step: int
     assert (stage.at_server, stage.stopped[CLIENT]) == (listed(9), True)
     stage.server(*pieces(groups(9), step))
     assert stage.at_client == groups(9)
-    stage.pass_time()
+    stage.advance_time()
     assert (stage.at_server, stage.stopped[CLIENT]) == (listed(9) + ASKED, False)
     assert stage.now_ns >= 50 * MS
     stage.server(*pieces(ANSWERS, step))
@@ -228,7 +228,7 @@ def test_a_delayed_answer_holds_those_behind_it_and_not_the_requests(step: int) 
     assert (stage.at_client, stage.stopped[SERVER]) == (b"", True)
     stage.client(*pieces(listed(4), step))
     assert stage.at_server == ASKED + listed(4)
-    stage.pass_time()
+    stage.advance_time()
     assert (stage.at_client, stage.stopped[SERVER]) == (ANSWERS, False)
     stage.server(*pieces(groups(4), step))
     assert stage.at_client == ANSWERS + groups(4)
@@ -241,7 +241,7 @@ def test_a_client_that_leaves_meanwhile_is_told_of_in_its_turn(step: int) -> Non
     stage = Stage(frame_decider=judge).client(*pieces(ASKED, step)).client_eof()
     assert "END" not in stage.done
     assert not stage.connection.is_idle
-    stage.pass_time()
+    stage.advance_time()
     assert stage.at_server == ASKED
     assert stage.done[-1] == "END"
 
@@ -298,7 +298,7 @@ def test_a_slow_answer_takes_its_time_and_holds_the_next() -> None:
     assert stage.at_client == beaten(1)[:10]
     while stage.timers:
         assert stage.stopped[SERVER]
-        stage.pass_time()
+        stage.advance_time()
     assert stage.at_client == beaten(1) + groups(2)
     assert stage.now_ns >= 20 * MS
     assert not stage.stopped[SERVER]
@@ -314,7 +314,7 @@ def test_a_mute_comes_behind_the_answer() -> None:
 def test_an_answer_is_shown_with_the_brokers_places_and_rewritten_afterwards(step: int) -> None:
     judge = Judge(LOOK, Decision(delay_ns=MS, then=Then.CLOSE, reason="done"), apis=(METADATA,))
     stage = Stage(HERE, frame_decider=judge).client(*pieces(request(METADATA, 12), step))
-    stage.server(*pieces(metadata((1, "kafka-1.invalid", 9092)), step)).pass_time()
+    stage.server(*pieces(metadata((1, "kafka-1.invalid", 9092)), step)).advance_time()
     (exchange,) = judge.answered
     assert exchange.response == metadata((1, "kafka-1.invalid", 9092))
     assert stage.at_client == metadata((1, "127.0.0.1", 19094))

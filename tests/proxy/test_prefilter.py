@@ -263,11 +263,11 @@ def _played(name: str, *, short: bool) -> list[Any]:
             before = len(stage.at_server)
             stage.client(row.request_raw)
             while stage.timers:
-                stage.pass_time()
+                stage.advance_time()
             if len(stage.at_server) > before:
                 stage.server(row.response_raw)
                 while stage.timers:
-                    stage.pass_time()
+                    stage.advance_time()
         found.append((number, stage.at_server, stage.at_client, stage.told, stage.closed, stage.notes))
     assert faults is not None
     found.append(faults.format_closing_lines())
@@ -322,7 +322,7 @@ def test_a_topic_that_goes_by_its_id_is_meant_once_its_name_is_known() -> None:
 def test_a_rule_that_is_over_wants_nothing_any_more() -> None:
     stage = FaultyStage("delay 1ms, first 1, when topic == orders")
     produce = request(PRODUCE, 9, {"acks": 1, "topic_data": [{"name": "orders", "partition_data": []}]})
-    stage.client(produce).pass_time()
+    stage.client(produce).advance_time()
     assert stage.deciders.handling_table.find_handling(9).reads >= 8
     stage.client(produce)
     assert stage.deciders.handling_table.find_handling(9).reads < 8

@@ -71,7 +71,7 @@ def test_a_connection_alone_is_the_same(seed: int) -> None:
     for key in {min(segment[0], reverse_key(segment[0])) for segment in every}:
         stage = Reassembly()
         chunks = stage.feed([segment for segment in every if segment[0] in (key, reverse_key(key))])
-        stage.pass_time(*every[-1][1:3])
+        stage.advance_time(*every[-1][1:3])
         alone |= told(chunks + stage.finish())
     note("\n".join(f"{segment[0][-4:-2].hex()} {segment[1:]}" for segment in every))
     assert alone == together

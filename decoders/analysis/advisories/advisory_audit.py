@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from decoders.analysis.advisories.attack_observations import (
     ATTACK_FINDINGS,
     ATTACKS,
-    name_lines,
+    format_release_lines,
     observe_attack,
     observe_sent_batches,
     read_release_of_broker,
@@ -239,14 +239,14 @@ class AdvisoryAudit:
             "library": None,
             "addresses": [],
             "broker": broker,
-            "release": None if release is None else name_lines(release),
+            "release": None if release is None else format_release_lines(release),
             "topics": [],
             **times.columns(),
         }
         mechanisms = self._names_of_mechanisms("broker", broker)
         judged = [] if release is None else [*_judge_release_of_broker(release, mechanisms)]
         if release is not None:
-            rest = "not_affected", f"no advisory is about Kafka {name_lines(release)}"
+            rest = "not_affected", f"no advisory is about Kafka {format_release_lines(release)}"
         elif offered:
             rest = "unknown", "what it offers is not what a release of Kafka offers"
         else:
@@ -276,7 +276,7 @@ def _make_rows(
     signed: Iterable[Advisory],
 ) -> Iterator[Row]:
     """The rows of a subject: of what it is or may be affected by, then of what else was seen; else one, `rest`."""
-    seen = {each.id: _choose_sign(each, findings) for each in signed}
+    seen = {each.id: _find_gravest_sign(each, findings) for each in signed}
     known = {its.advisory.id for its in judged}
     # Who is not affected meets a trigger without harm.
     wanted = SIGNS[1:] if rest[0] == "not_affected" else SIGNS
@@ -292,7 +292,7 @@ def _make_rows(
         yield _make_row(None, *rest, None, [], about)
 
 
-def _choose_sign(advisory: Advisory, findings: list[Row]) -> tuple[Sign | None, list[Row]]:
+def _find_gravest_sign(advisory: Advisory, findings: list[Row]) -> tuple[Sign | None, list[Row]]:
     """The gravest sign of an advisory among the findings, and all findings that are signs of it."""
     shown = [row for row in findings if row["id"] in advisory.signs]
     return max((advisory.signs[row["id"]] for row in shown), key=SIGNS.index, default=None), shown
@@ -400,7 +400,7 @@ def _judge_library(library: Mapping[str, Any] | None, kinds: frozenset[Where]) -
 
 def _judge_release_of_broker(release: ReleaseRange, mechanisms: frozenset[str]) -> Iterator[_Judged]:
     """The advisories that a broker of these lines of releases may be affected by."""
-    line = name_lines(release)
+    line = format_release_lines(release)
     for each in ADVISORIES:
         if "broker" not in each.where or each.library != JAVA:
             continue

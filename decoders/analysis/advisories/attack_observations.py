@@ -20,7 +20,7 @@ from decoders.analysis.doctor.diagnosis_input import (
 )
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.doctor.resent_batches import make_evidence_of_exchange
-from decoders.analysis.doctor.sequence_findings import is_among_other_batches
+from decoders.analysis.doctor.sequence_findings import has_sequences_before_and_after
 from decoders.analysis.exchange_facts import (
     error_codes_by_partition,
     replica_id_of_fetch,
@@ -60,7 +60,7 @@ __all__ = [
     "ATTACKS",
     "ATTACK_FINDINGS",
     "AttackObserver",
-    "name_lines",
+    "format_release_lines",
     "observe_attack",
     "observe_sent_batches",
     "read_release_of_broker",
@@ -309,13 +309,13 @@ def _find_scram_in_clear(case: Case) -> Iterator[Found]:
         if release is not None and release.first >= _NONCE_COMPARED:
             continue
         clients = most_frequent_clients(seen)
-        told = "does not say what it serves" if release is None else f"looks like {name_lines(release)}"
+        told = "does not say what it serves" if release is None else f"looks like {format_release_lines(release)}"
         yield case.make_finding(
             "scram-in-clear", seen, mechanism=mechanism, broker=broker, clients=clients, release=told
         )
 
 
-def name_lines(release: ReleaseRange) -> str:
+def format_release_lines(release: ReleaseRange) -> str:
     """The lines of releases of a broker: `4.3`, `2.4–2.5`."""
     return "–".join(dict.fromkeys(".".join(map(str, numbers[:-1])) for numbers in release[:2]))
 
@@ -343,7 +343,7 @@ def _find_misrouted_batches(case: Case) -> Iterator[Found]:
     found: defaultdict[tuple[str, str, str, bool], list[MisroutedBatch]] = defaultdict(list)
     for each in case.seen.sent.find_misrouted_batches():
         (topic, number), batch, twin = each.rightful, each.batch, each.twin
-        if twin is not None and all(is_among_other_batches(case, its.source) for its in (batch, twin)):
+        if twin is not None and all(has_sequences_before_and_after(case, its.source) for its in (batch, twin)):
             continue  # two batches that are alike by chance: each is one of its partition
         places = (topic, batch.topic) if topic != batch.topic else (f"{topic}-{number}", f"{topic}-{batch.partition}")
         found[batch.source.client, *places, each.twin is not None].append(each)

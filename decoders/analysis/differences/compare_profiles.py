@@ -88,18 +88,18 @@ def compare_profiles(before: TrafficProfile, after: TrafficProfile) -> list[Row]
     after.widen_slices(shift)
     if not (before.count and after.count):
         return []
-    found = [*_compare_things(before, after), *_compare_sets(before, after), *_compare_values(before, after)]
+    found = [*_find_things_of_one_side(before, after), *_compare_sets(before, after), *_compare_values(before, after)]
     kept = correct_by_holm([each.p for each in found])
     rows = [
-        {**each.row, "p": _round_to(each.p, 2), "significant": passed and each.steady}
+        {**each.row, "p": _round_to_significant_digits(each.p, 2), "significant": passed and each.steady}
         for each, passed in zip(found, kept, strict=True)
         if each.row is not None
     ]
     rows = [row for row in rows if row["significant"] or row["change"] in _PRESENCE]
-    return sorted(_tell_once(rows), key=_rank_row)
+    return sorted(_drop_repeated_rows(rows), key=_rank_row)
 
 
-def _tell_once(rows: list[Row]) -> Iterator[Row]:
+def _drop_repeated_rows(rows: list[Row]) -> Iterator[Row]:
     """The rows without those that say the same of a broker and of its only client, or nearly, with an API.
 
     How fast answers come is the broker's, sizes are the client's.
@@ -144,7 +144,7 @@ def _make_row(change: str, **about: Any) -> Row:
 # What is new or gone
 
 
-def _compare_things(before: TrafficProfile, after: TrafficProfile) -> Iterator[_TestedDifference]:
+def _find_things_of_one_side(before: TrafficProfile, after: TrafficProfile) -> Iterator[_TestedDifference]:
     """Things of one side alone. Of a client that is, its APIs and errors are not told again."""
     clients = [{thing[1] for thing in side.things if thing[0] == "client"} for side in (before, after)]
     both = clients[0] & clients[1]
@@ -156,7 +156,7 @@ def _compare_things(before: TrafficProfile, after: TrafficProfile) -> Iterator[_
             continue
         gone = thing in before.things
         slices = (before if gone else after).things[thing]
-        p = _test_one_sided(len(slices), spans if gone else spans[::-1])
+        p = _find_fisher_p(len(slices), spans if gone else spans[::-1])
         counts = {
             "count_before": sum(slices.values()) if gone else 0,
             "count_after": 0 if gone else sum(slices.values()),
@@ -166,7 +166,7 @@ def _compare_things(before: TrafficProfile, after: TrafficProfile) -> Iterator[_
         )
 
 
-def _test_one_sided(seen: int, spans: tuple[int, int]) -> float:
+def _find_fisher_p(seen: int, spans: tuple[int, int]) -> float:
     """Fisher's exact test: the chance that all slices in which a thing was seen are of the first of two sides."""
     own, other = spans
     return comb(own, seen) / comb(own + other, seen)
@@ -222,7 +222,7 @@ def _compare_metric(
     ]
     delta = _find_cliffs_delta(before.bins, after.bins)
     p = find_rank_sum_p(*means)
-    if abs(delta) < _DELTA_LEAST or not _is_far(medians, metric):
+    if abs(delta) < _DELTA_LEAST or not _is_difference_large(medians, metric):
         yield _TestedDifference(None, p)
     else:
         yield _TestedDifference(
@@ -233,7 +233,7 @@ def _compare_metric(
                 unit=METRIC_UNITS[metric],
                 before=medians[0],
                 after=medians[1],
-                ratio=_round_to(medians[1] / medians[0], 4) if medians[0] else None,
+                ratio=_round_to_significant_digits(medians[1] / medians[0], 4) if medians[0] else None,
                 delta=round(delta, 3),
                 count_before=counts[0],
                 count_after=counts[1],
@@ -243,7 +243,7 @@ def _compare_metric(
         )
 
 
-def _is_far(medians: Sequence[float], metric: str) -> bool:
+def _is_difference_large(medians: Sequence[float], metric: str) -> bool:
     low, high = min(medians), max(medians)
     return high >= low * _RATIO_LEAST[metric] and high - low >= _AMOUNT_LEAST[metric]
 
@@ -261,7 +261,7 @@ def _compare_rates(
     rates = [sum(side) / len(side) for side in sides]
     width = (1 << before.shift + _SLICES_SHIFT) / 1e9
     delta, p = _find_delta_of_lists(*sides), find_rank_sum_p(*sides)
-    if not min(rates) or abs(delta) < _DELTA_LEAST or not _is_far(rates, "rate"):
+    if not min(rates) or abs(delta) < _DELTA_LEAST or not _is_difference_large(rates, "rate"):
         yield _TestedDifference(None, p)
         return
     yield _TestedDifference(
@@ -273,7 +273,7 @@ def _compare_rates(
             unit="exchanges/s",
             before=round(rates[0] / width, 3),
             after=round(rates[1] / width, 3),
-            ratio=_round_to(rates[1] / rates[0], 4),
+            ratio=_round_to_significant_digits(rates[1] / rates[0], 4),
             delta=round(delta, 3),
             count_before=round(counts[0]),
             count_after=round(counts[1]),
@@ -283,7 +283,7 @@ def _compare_rates(
     )
 
 
-def _round_to(value: float, digits: int) -> float:
+def _round_to_significant_digits(value: float, digits: int) -> float:
     """A number with so many significant digits."""
     return float(f"{value:.{digits}g}")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from decoders.analysis.exchange_facts import FETCHES, WAITS, view_or_empty, waited_ns
 from decoders.analysis.percentiles import bin_number_of
 from decoders.analysis.read_dimension_values import DIMENSIONS, client_of, paths_of_dimensions, software_of
-from decoders.analysis.time_buckets import SHIFT_MIN, add_amounts, join_slices, merge_slices, shift_for
+from decoders.analysis.time_buckets import SHIFT_MIN, add_amounts, find_slice_shift, join_slices, merge_slices
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS, partitions_in
 from decoders.protocol_facts.api_keys import PRODUCE
 from decoders.protocol_facts.errors.error_codes import error_name
@@ -145,7 +145,7 @@ class TrafficProfile:
     def _extend_time(self, first: int, last: int) -> None:
         """Extend the time seen, and the width of slices where it does not suffice."""
         self.first, self.last = (min(self.first, first), max(self.last, last)) if self.count else (first, last)
-        self.widen_slices(shift_for(self.first, self.last, self.shift))
+        self.widen_slices(find_slice_shift(self.first, self.last, self.shift))
 
     def widen_slices(self, shift: int) -> None:
         """Make the slices 2^shift ns wide, where they are narrower."""

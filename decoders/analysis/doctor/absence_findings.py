@@ -40,14 +40,16 @@ def _find_absent_brokers(case: Case) -> Iterator[Found]:
         present, gone = merge_observations(listed[number]), absent.get(number)
         if gone is not None and gone.last > present.last:
             # Brokers name it as a replica alone, up to the last answer about its partitions.
-            yield _make_absence(case, "broker-gone", number, addresses, gone, before=gone.first <= listing.first)
+            yield _make_absence_finding(
+                case, "broker-gone", number, addresses, gone, before=gone.first <= listing.first
+            )
         elif gone is not None:
             before = not present.count or present.first > gone.first
-            yield _make_absence(case, "broker-back", number, addresses, gone, before=before)
+            yield _make_absence_finding(case, "broker-back", number, addresses, gone, before=before)
         elif present.first > listing.first and _are_replicas_missing(case, listing.first, present.first):
             absence = merge_observations([listing])
             absence.last = present.first
-            yield _make_absence(case, "broker-back", number, addresses, absence, before=True)
+            yield _make_absence_finding(case, "broker-back", number, addresses, absence, before=True)
 
 
 def _are_replicas_missing(case: Case, begin_ns: int, end_ns: int) -> bool:
@@ -63,7 +65,7 @@ def _are_replicas_missing(case: Case, begin_ns: int, end_ns: int) -> bool:
 _TOO_FEW: Final = (19, 20)
 
 
-def _make_absence(
+def _make_absence_finding(
     case: Case, kind: str, number: int, addresses: dict[int, str], gone: Observation, *, before: bool
 ) -> Found:
     places = sort_names_by_count(gone.names.get("places", {}))
@@ -147,7 +149,7 @@ def _find_stopped_polls(case: Case) -> Iterator[Found]:
             then = ", and came back" if came else ""
             # Whole seconds are marked: their difference is less than a second too large.
             what = f"fetched nothing for more than {silence - 1} s, then left group {words_of_value(group)}{then}"
-            yield case.make_finding("poll-stopped", seen, what=what, **_about_member(client, group))
+            yield case.make_finding("poll-stopped", seen, what=what, **_make_member_facts(client, group))
             told.add((group, client))
     for (group, client, _), seen in case.seen.items_of_kind("membership"):
         away = seen.most.get("came", 0) - seen.first
@@ -157,11 +159,11 @@ def _find_stopped_polls(case: Case) -> Iterator[Found]:
         if away >= case.limits["poll.away"] * NS or any(_POLL_REASON in reason for reason in reasons):
             then = f", and came back {format_latency(away / MS)} later on the same connection" if away > 0 else ""
             what = f"left group {words_of_value(group)} while it went on running{then}"
-            yield case.make_finding("poll-stopped", seen, what=what, **_about_member(client, group))
+            yield case.make_finding("poll-stopped", seen, what=what, **_make_member_facts(client, group))
             told.add((group, client))
 
 
-def _about_member(client: str, group: str) -> dict[str, Any]:
+def _make_member_facts(client: str, group: str) -> dict[str, Any]:
     return {"client": client, "client_id": client, "group": group, "clients": [client]}
 
 

@@ -104,7 +104,7 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
 )
 
 
-def _overlap(one: Found, other: Found) -> bool:
+def _overlap_in_time(one: Found, other: Found) -> bool:
     if not (one.seen.count and other.seen.count):
         return False
     return one.seen.first - _SLACK_NS <= other.seen.last and other.seen.first - _SLACK_NS <= one.seen.last
@@ -120,7 +120,7 @@ def find_causes(findings: list[Found]) -> dict[int, int]:
         for at in places.get(cause, ()):
             for place in (place for effect in effects for place in places.get(effect, ())):
                 one, other = findings[at], findings[place]
-                if place not in causes and _overlap(one, other) and shared(one) & shared(other):
+                if place not in causes and _overlap_in_time(one, other) and shared(one) & shared(other):
                     causes[place] = causes.get(at, at)
     return {place: causes.get(at, at) for place, at in causes.items() if at != place}
 

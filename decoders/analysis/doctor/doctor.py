@@ -132,7 +132,7 @@ class Doctor:
     def observe_cluster_fact(self, kind: str, time_ns: int, *subject: str | int | None, **most: int) -> None:
         """Count an observation from a look at the cluster itself; of the values in `most` the greatest are kept."""
         its = self._seen.get_or_make(kind, *subject)
-        its.count_at(time_ns)
+        its.count_occurrence_at(time_ns)
         for name, value in most.items():
             its.keep_greatest(name, value)
 
@@ -170,7 +170,7 @@ class Doctor:
         topics = observer.observe(seen, exchange, client) if observer is not None else None
         if key == API_VERSIONS:
             link.add_to_sum("versions", 1)
-            for number, versions in self._offered.read_news(exchange):
+            for number, versions in self._offered.read_changed_versions(exchange):
                 where = info.broker, number
                 self._offers[where] = max(self._offers.get(where, versions), versions)
         throttled = throttle_ns(exchange)

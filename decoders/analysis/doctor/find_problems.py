@@ -65,7 +65,7 @@ def diagnose(
     findings = [found for look in EXAMINATIONS for found in look(case)]
     causes = find_causes(findings)
     harmed = {cause for place, cause in causes.items() if findings[place].severity != "note"}
-    findings = [_weigh_restart(case, found, place in harmed) for place, found in enumerate(findings)]
+    findings = [_lower_severity_of_restart(case, found, place in harmed) for place, found in enumerate(findings)]
     rows = [make_finding_row(found) for found in findings]
     for place, cause in causes.items():
         rows[place]["cause"] = {"id": rows[cause]["id"], "title": rows[cause]["title"]}
@@ -86,7 +86,7 @@ def _rank_row(row: Row) -> tuple[int, int, int, str, str]:
 _LAST: Final = {"login-failed": 0, **dict.fromkeys(("already-there", OTHER, "coordinator-moved", "switched-off"), 2)}
 
 
-def _weigh_restart(case: Case, found: Found, has_harmed: bool) -> Found:
+def _lower_severity_of_restart(case: Case, found: Found, has_harmed: bool) -> Found:
     """A broker that came back soon, and harmed nobody (`has_harmed`), is a note: it was restarted."""
     took = found.seen.last - found.seen.first
     if found.id == "broker-back" and not has_harmed and took <= case.limits["broker.restart"] * NS:

@@ -61,7 +61,7 @@ class Observation:
             if len(self.evidence) >= EVIDENCE_MAX:
                 return  # with times up to `last`
         else:
-            self.count_at(time_ns)
+            self.count_occurrence_at(time_ns)
         evidence = self.evidence
         if not evidence:
             evidence.append(make_evidence_of_exchange(exchange))
@@ -70,16 +70,16 @@ class Observation:
 
     def count_end(self, ended: Ended) -> None:
         """Count the end of a connection, and keep it as evidence if it is among the earliest."""
-        self.count_at(ended.last_ns)
+        self.count_occurrence_at(ended.last_ns)
         info = ended.connection_info
         self._keep_evidence([(ended.last_ns, info.number, info.client, info.broker, None, None, None, None)])
 
     def count_evidence(self, evidence: Evidence) -> None:
         """Count an exchange of which only the evidence was kept."""
-        self.count_at(evidence[0])
+        self.count_occurrence_at(evidence[0])
         self._keep_evidence([evidence])
 
-    def count_at(self, time_ns: int) -> None:
+    def count_occurrence_at(self, time_ns: int) -> None:
         """Count one occurrence at a time in ns, without an exchange."""
         if not self.count:
             self.first = self.last = time_ns

@@ -78,7 +78,7 @@ def _find_odd_bytes(case: Case) -> Iterator[Found]:
             "api_version": version,
             "fault": fault,
             "likely": reason,
-            "tally": _describe_tally(closed, seen.count),
+            "tally": _format_closed_count(closed, seen.count),
         }
         if side == "response":
             yield case.make_finding("answer-odd", seen, **about)
@@ -86,7 +86,7 @@ def _find_odd_bytes(case: Case) -> Iterator[Found]:
             yield case.make_finding("request-closed" if closed else "request-odd", seen, **about)
 
 
-def _describe_tally(closed: int, count: int) -> str | None:
+def _format_closed_count(closed: int, count: int) -> str | None:
     return f", {closed:,} of {count:,} times" if count > 1 else None
 
 
@@ -110,20 +110,20 @@ _MISPLACED: Final = {
 }
 
 
-def _speaks(case: Case, broker: str, what: str) -> bool:
+def _speaks_protocol(case: Case, broker: str, what: str) -> bool:
     return case.seen.get_observation("speaks", broker, what) is not None
 
 
 def _find_foreign_protocols(case: Case) -> Iterator[Found]:
     """Connections that speak TLS or HTTP to a plaintext listener, plaintext to a TLS listener, or no Kafka at all."""
     for (host, broker, spoken), seen in case.seen.items_of_kind("foreign"):
-        plain, closed = _speaks(case, broker, "plaintext"), seen.sums.get("closed", 0)
+        plain, closed = _speaks_protocol(case, broker, "plaintext"), seen.sums.get("closed", 0)
         about = {"host": host, "clients": [host], "broker": broker, "tally": _describe_connections(closed, seen.count)}
         if spoken == "TLS":
-            if closed and (plain or (_is_kafka_address(case, broker) and not _speaks(case, broker, "TLS"))):
+            if closed and (plain or (_is_kafka_address(case, broker) and not _speaks_protocol(case, broker, "TLS"))):
                 about["which"] = ", which speaks plaintext" if plain else ", which gives no byte of TLS back"
                 yield case.make_finding("tls-to-plaintext", seen, **about)
-        elif plain or _speaks(case, broker, "TLS"):
+        elif plain or _speaks_protocol(case, broker, "TLS"):
             yield case.make_finding("not-kafka", seen, spoken=spoken or "bytes that are no Kafka", **about)
     for (host, broker), seen in case.seen.items_of_kind("unheard"):
         if _is_plaintext_refused(case, host, broker):
@@ -165,9 +165,9 @@ def _find_refused_tls(case: Case) -> Iterator[Found]:
 def _is_plaintext_refused(case: Case, host: str, broker: str) -> bool:
     """Whether a host's plaintext connections to a broker end without an answer, because the broker speaks TLS."""
     unheard = case.seen.get_observation("unheard", host, broker)
-    if unheard is None or _speaks(case, broker, "plaintext"):
+    if unheard is None or _speaks_protocol(case, broker, "plaintext"):
         return False
-    return _speaks(case, broker, "TLS") or unheard.sums["alerts"] == unheard.count
+    return _speaks_protocol(case, broker, "TLS") or unheard.sums["alerts"] == unheard.count
 
 
 def _describe_connections(closed: int, count: int) -> str:
@@ -214,7 +214,7 @@ def _find_closed_requests(
         about: dict[str, Any] = {"client": client, "clients": [client], "api": name_of_api_key(key), "broker": broker}
         about["closed"] = _CLOSED.get(closed, closed)
         if key == API_VERSIONS and closed != "idle" and not _are_versions_answered(case, client, broker):
-            about |= {"api_version": version, "tally": _describe_tally(seen.count, seen.count)}
+            about |= {"api_version": version, "tally": _format_closed_count(seen.count, seen.count)}
             yield case.make_finding("versions-closed", seen, **about)
         elif key not in WAITING and seen.count >= case.limits["unanswered.least"]:
             then = "; asked again, it was answered" if case.answered.get((client, key), 0) > seen.last else None
@@ -231,7 +231,7 @@ def _find_refused_size(case: Case, client: str, broker: str, key: int, unanswere
     if taken is not None and taken.most["size"] >= size:
         return None
     about: dict[str, Any] = {"client": client, "clients": [client], "broker": broker, "api": name_of_api_key(key)}
-    about |= {"size": format_size(size), "tally": _describe_tally(seen.count, seen.count)}
+    about |= {"size": format_size(size), "tally": _format_closed_count(seen.count, seen.count)}
     return case.make_finding("request-too-large", seen, **about)
 
 
@@ -263,7 +263,7 @@ def _make_missing_login(case: Case, client: str, broker: str, some: list[tuple[i
         severity = next_less_severe(severity)
     apis = sorted({name_of_api_key(key) for key, *_ in some})
     about = {"client": client, "clients": [client], "broker": broker, "apis": apis}
-    return Found("login-missing", severity, whole, about | {"tally": _describe_tally(whole.count, whole.count)})
+    return Found("login-missing", severity, whole, about | {"tally": _format_closed_count(whole.count, whole.count)})
 
 
 def _find_ended_sessions(case: Case) -> Iterator[tuple[tuple[str, str], Found]]:

@@ -13,7 +13,7 @@ from decoders.analysis.doctor.observations import Observation
 if TYPE_CHECKING:
     from decoders.analysis.doctor.resent_batches import SentAgain
 
-__all__ = ["SEQUENCES", "describe_broken_sequence", "is_among_other_batches"]
+__all__ = ["SEQUENCES", "describe_broken_sequence", "has_sequences_before_and_after"]
 
 
 def describe_broken_sequence(case: Case, topic: str | None, clients: list[str]) -> str | None:
@@ -31,7 +31,7 @@ def describe_broken_sequence(case: Case, topic: str | None, clients: list[str]) 
     return None
 
 
-def _place_in_order(its: SentAgain) -> tuple[int, tuple[int, int, int]]:
+def _make_sort_key(its: SentAgain) -> tuple[int, tuple[int, int, int]]:
     number, producer_id, sequence = its.place
     return its.began, (-1 if number is None else number, producer_id, sequence)
 
@@ -75,13 +75,13 @@ def _find_numbers_used_again(case: Case) -> Iterator[Found]:
     for its in case.seen.sent.find_numbers_used_again():
         found[True, its.client, its.topic].append(its)
     for its in case.seen.sent.find_duplicates():
-        if its.tries == 1 and is_among_other_batches(case, its):
+        if its.tries == 1 and has_sequences_before_and_after(case, its):
             found[False, its.client, its.topic].append(its)
     for (sure, client, topic), some in found.items():
         seen = Observation()
         for its in some:
             seen.count_evidence(its.last)
-        first = min(some, key=_place_in_order)
+        first = min(some, key=_make_sort_key)
         number, producer_id, sequence = first.place
         how = "again with other records" if sure else "as a batch of its own, after batches around it"
         error = ", DUPLICATE_SEQUENCE_NUMBER" if any(its.duplicates for its in some) else ""
@@ -125,7 +125,7 @@ _SAME_BYTES: Final = (
 )
 
 
-def is_among_other_batches(case: Case, its: SentAgain) -> bool:
+def has_sequences_before_and_after(case: Case, its: SentAgain) -> bool:
     """Whether the partition of a batch took the numbers before its own, and later ones."""
     reached = _reached_sequences(case, its)
     return reached is not None and reached[0] <= its.place[2] < reached[1]

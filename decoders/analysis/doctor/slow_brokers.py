@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from decoders.analysis.percentiles import percentile
 from decoders.analysis.statistics import GroupStatistics
-from decoders.analysis.time_buckets import SLICES_MAX, add_amounts, shift_for
+from decoders.analysis.time_buckets import SLICES_MAX, add_amounts, find_slice_shift
 from decoders.errors import Malformed
 from decoders.limits import GROUPS_MAX
 from decoders.named_tuple import NamedTuple
@@ -122,7 +122,7 @@ class BrokerLatencies:
             return
         self._first = min(self._first or first, first)
         self._last = max(self._last, last)
-        shift = shift_for(self._first, self._last, self._shift)
+        shift = find_slice_shift(self._first, self._last, self._shift)
         if shift != self._shift:
             self._slices = self._slices_of_width(shift)
             self._shift = shift

@@ -160,7 +160,7 @@ def _events_of_join(group_exchange: _GroupExchange) -> Found:
         return
     if group_exchange.error:
         yield group_exchange.make_event(
-            _refusal_kind(group_exchange.error),
+            _event_kind_of_error(group_exchange.error),
             member,
             -1,
             text=group_exchange.api_name,
@@ -247,7 +247,7 @@ def _events_of_sync(group_exchange: _GroupExchange) -> Found:
     member, instance = str(request.get("member_id") or ""), request.get("group_instance_id")
     generation = int(request.get("generation_id", -1))
     if not group_exchange.answered or group_exchange.error:
-        kind = _refusal_kind(group_exchange.error) if group_exchange.answered else "unanswered"
+        kind = _event_kind_of_error(group_exchange.error) if group_exchange.answered else "unanswered"
         yield group_exchange.make_event(kind, member, generation, text=group_exchange.api_name, instance=instance)
         return
     given = {
@@ -261,7 +261,7 @@ def _events_of_sync(group_exchange: _GroupExchange) -> Found:
     yield group_exchange.group, Heard(member, instance, beat=False)
 
 
-def _refusal_kind(error: int) -> str:
+def _event_kind_of_error(error: int) -> str:
     return "told" if error == _REBALANCING else "fenced" if error in FENCING else "refused"
 
 
@@ -274,7 +274,7 @@ def _events_of_classic_heartbeat(group_exchange: _GroupExchange) -> Found:
         generation = int(request.get("generation_id", -1))
         yield (
             group_exchange.make_event(
-                _refusal_kind(group_exchange.error),
+                _event_kind_of_error(group_exchange.error),
                 member,
                 generation,
                 text=group_exchange.api_name,

@@ -72,7 +72,7 @@ class GroupHistory:
         else:
             self.cut.add("members")
 
-    def keep_description(self, said: Described) -> None:
+    def add_description(self, said: Described) -> None:
         """Take a description of the group; the latest with members and the latest without are kept."""
         whole = said.members is not None
         before = self.described[0 if whole else 1]
@@ -106,7 +106,7 @@ class GroupHistory:
             made.members[name] = GroupMember(*state_fields(its, int, int, str, str, str | None, int))
         for each in state_fields(described, tuple | None, tuple | None):
             if each is not None:
-                made.keep_description(Described(*state_fields(each, int, str, str, str, str, int, tuple | None)))
+                made.add_description(Described(*state_fields(each, int, str, str, str, str, int, tuple | None)))
         if not all(isinstance(name, str) for name in cut):
             raise Malformed("keys that are no names")
         made.cut = set(cut)
@@ -129,7 +129,7 @@ class GroupHistories:
         if history is None:
             history = self.by_group[group] = GroupHistory()
         if isinstance(said, Described):
-            history.keep_description(said)
+            history.add_description(said)
         elif isinstance(said, Heard):
             info, time_ns = exchange.connection_info, exchange.time_ns
             who = client_of(exchange.client_id, info.client), host_of(info.client)
@@ -175,7 +175,7 @@ class GroupHistories:
                 mine.add_member(name, member)
             for described in its.described:
                 if described is not None:
-                    mine.keep_description(described)
+                    mine.add_description(described)
 
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""

@@ -122,17 +122,17 @@ class PartitionEnd:
         self.proved: Point = (0, NOTHING)
         self.moments = Moments()
 
-    def add_reported(self, point: Point) -> None:
+    def add_reported_end(self, point: Point) -> None:
         """Take the end that a broker tells, as (ns, offset)."""
         self.seen = max(self.seen, point)
         self.moments.add_moment(point)
 
-    def add_appended(self, point: Point) -> None:
+    def add_appended_end(self, point: Point) -> None:
         """Take the end up to which a broker has appended records, as (ns, offset)."""
         self.proved = max(self.proved, point, key=lambda each: (each[1], each[0]))
         self.moments.add_moment(point)
 
-    def last_told_ns(self) -> int:
+    def last_reported_ns(self) -> int:
         """When it was told last, in ns."""
         return max(self.seen[0], self.proved[0])
 
@@ -176,7 +176,7 @@ class ReaderPosition:
         self.read = 0
         self.ranges: list[tuple[int, int]] = []
 
-    def last_told_ns(self) -> int:
+    def last_reported_ns(self) -> int:
         """When it was told last, in ns."""
         return self.latest[0]
 
@@ -244,7 +244,7 @@ class GroupCommit:
         self.latest: Point = (0, NOTHING)
         self.pending: list[tuple[int, int, str]] = []
 
-    def last_told_ns(self) -> int:
+    def last_reported_ns(self) -> int:
         """When it was told last, in ns."""
         return max([self.latest[0], *(pending[0] for pending in self.pending)])
 
@@ -337,7 +337,7 @@ class GroupOffsets:
 
     def _drop_oldest_half(self, kept_values: dict[Any, Any]) -> None:
         """Give up the half whose latest value was told first; of equal times those that came first."""
-        ranked = sorted(kept_values, key=lambda key: kept_values[key].last_told_ns())
+        ranked = sorted(kept_values, key=lambda key: kept_values[key].last_reported_ns())
         gone = ranked[: (len(ranked) + 1) // 2]
         for key in gone:
             del kept_values[key]
@@ -428,7 +428,7 @@ class GroupOffsets:
             place = topic_of_element(exchange, element), part.get(answered.number)
             count = counts.get(place)
             if count and base is not None and base >= 0 and not part.get(answered.error):
-                self.end_of_partition(*place).add_appended((time_ns, base + count))
+                self.end_of_partition(*place).add_appended_end((time_ns, base + count))
 
     def learn_positions_from_fetch(self, exchange: Exchange) -> None:
         """Learn ends of partitions, and positions of a consumer, from a Fetch."""
@@ -453,7 +453,7 @@ class GroupOffsets:
                 newest, number = part.get(given.watermark), part.get(given.number)
                 if part.get(given.error) or newest is None or newest < 0:
                     continue
-                self.end_of_partition(topic, number).add_reported((time_ns, newest))
+                self.end_of_partition(topic, number).add_reported_end((time_ns, newest))
                 if not follows:
                     position = asked.get((topic, number))
                     self._learn_read_offsets(
@@ -500,7 +500,7 @@ class GroupOffsets:
             if offset is None:
                 offset = next(iter(part.get("old_style_offsets") or ()), None)
             if (topic, number) in wanted and offset is not None and offset >= 0 and not part.get(answered.error):
-                self.end_of_partition(topic, number).add_reported((time_ns, offset))
+                self.end_of_partition(topic, number).add_reported_end((time_ns, offset))
 
     def learn_commits_from_request(self, exchange: Exchange) -> None:
         """Learn commits of OffsetCommit and TxnOffsetCommit, and deletions, that were not refused."""

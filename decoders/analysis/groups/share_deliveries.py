@@ -71,7 +71,7 @@ class _HeldRange:
     def __init__(self, event: ShareEvent, first: int, last: int) -> None:
         self.event, self.first, self.last = event, first, last
         self.count, self.state = event.deliveries, "held"
-        self.expires_ns = event.time_ns + _lock_ns(event)
+        self.expires_ns = event.time_ns + _lock_duration_ns(event)
 
     def take_part(self, first: int, last: int) -> _HeldRange:
         """The same, of a part of the records."""
@@ -80,7 +80,7 @@ class _HeldRange:
         return made
 
 
-def _lock_ns(event: ShareEvent) -> int:
+def _lock_duration_ns(event: ShareEvent) -> int:
     return (event.lock_ms if event.lock_ms > 0 else _DEFAULT_LOCK_MS) * _MS
 
 
@@ -219,7 +219,7 @@ class ShareDeliveries:
             if of != group or not topic:
                 continue
             self._drop_events_over_limit(group, events)
-            for each in _play_events(sorted(events | closed), limit, now_ns):
+            for each in _replay_events(sorted(events | closed), limit, now_ns):
                 row = _make_range_row((topic, number), each, limit)
                 if each.state in ("held", "expired"):
                     held.append(row)
@@ -246,7 +246,7 @@ def list_acknowledged_ranges(batch: dict[str, Any]) -> Iterator[tuple[int, int, 
         at += count
 
 
-def _play_events(events: Iterable[ShareEvent], limit: int, now_ns: int) -> list[_HeldRange]:
+def _replay_events(events: Iterable[ShareEvent], limit: int, now_ns: int) -> list[_HeldRange]:
     """The ranges of a partition after all events, in order; ranges side by side with the same fate are one."""
     ranges: list[_HeldRange] = []
     for event in events:
@@ -264,7 +264,7 @@ def _play_events(events: Iterable[ShareEvent], limit: int, now_ns: int) -> list[
             for each in ranges:
                 if event.first <= each.first <= event.last and each.state == "held":
                     if event.kind == _RENEW:
-                        each.expires_ns = event.time_ns + _lock_ns(event if event.lock_ms > 0 else each.event)
+                        each.expires_ns = event.time_ns + _lock_duration_ns(event if event.lock_ms > 0 else each.event)
                     else:
                         outcome = _OUTCOMES.get(event.kind, "accepted")
                         each.state = "archived" if outcome == "released" and each.count >= limit else outcome
@@ -273,14 +273,14 @@ def _play_events(events: Iterable[ShareEvent], limit: int, now_ns: int) -> list[
         if each.state == "held" and each.expires_ns < now_ns:
             each.state = "archived" if each.count >= limit else "expired"
         before = made[-1] if made else None
-        if before is not None and before.last + 1 == each.first and _have_same_fate(before, each):
+        if before is not None and before.last + 1 == each.first and _have_same_state(before, each):
             before.last = each.last
         else:
             made.append(each)
     return made
 
 
-def _have_same_fate(one: _HeldRange, other: _HeldRange) -> bool:
+def _have_same_state(one: _HeldRange, other: _HeldRange) -> bool:
     if (one.state, one.count, one.event.member) != (other.state, other.count, other.event.member):
         return False
     return one.state not in ("held", "expired") or one.expires_ns == other.expires_ns

@@ -53,12 +53,12 @@ def find_held_partitions(
     for (topic, number), its in sorted(offsets.found.items()):
         place = names.get(topic, topic), number
         before = places.get(place)
-        if before is None or its.last_told_ns() > before.last_told_ns():
+        if before is None or its.last_reported_ns() > before.last_reported_ns():
             places[place] = its
     found = [
         held for place, its in sorted(places.items()) for held in _find_holders(place, its, timelines, by_producer)
     ]
-    _end_transactions_passed_by(places, timelines, now_ns)
+    _end_transactions_before_stable_offset(places, timelines, now_ns)
     return found
 
 
@@ -88,7 +88,7 @@ def _find_holders(
     if name is not None:
         latest = timelines[name].latest
         if latest is not None and sure:
-            _hold_open(latest, place, stable)
+            _mark_not_over(latest, place, stable)
     held = (its.held[0], its.latest[2], its.held[1], its.held[2])
     yield HeldPartition(place, name, producer_id, epoch, sure, *held, leader, NOTHING)
 
@@ -109,7 +109,7 @@ def _make_held_partition(
             written = latest.partition(place)
             if written.first_offset == NOTHING:
                 written.first_offset = producer.first_offset
-            _hold_open(latest, place, producer.first_offset)
+            _mark_not_over(latest, place, producer.first_offset)
     told = (producer.first_offset, NOTHING, time_ns, time_ns)
     if its.is_held and its.latest[1] == producer.first_offset:
         told = (its.held[0], its.latest[2], its.held[1], max(its.held[2], time_ns))
@@ -118,12 +118,12 @@ def _make_held_partition(
     )
 
 
-def _hold_open(its: Transaction, place: TopicPartition, offset: int) -> None:
+def _mark_not_over(its: Transaction, place: TopicPartition, offset: int) -> None:
     where = f"{place[0]}-{place[1]} offset {offset:,}"
     if its.state in ("open", "timed out", "fenced", "ended"):
-        its.hold_open("ongoing", f"readers of committed records wait at its first record, {where}")
+        its.mark_not_over("ongoing", f"readers of committed records wait at its first record, {where}")
     elif its.state in ("committed", "aborted"):
-        its.hold_open("prepared", f"{its.why}, but its marker is not in {where} yet")
+        its.mark_not_over("prepared", f"{its.why}, but its marker is not in {where} yet")
 
 
 def _has_ended_after(timeline: TransactionTimeline, time_ns: int) -> bool:
@@ -158,7 +158,7 @@ def _find_writer_of_offset(
     return None, NOTHING, NOTHING, False
 
 
-def _end_transactions_passed_by(
+def _end_transactions_before_stable_offset(
     places: Mapping[TopicPartition, PartitionStability], timelines: Mapping[str, TransactionTimeline], now_ns: int
 ) -> None:
     """Say of transactions without a known end that they are over, where the last stable offset is past their begin."""

@@ -54,7 +54,7 @@ class PartitionStability:
         self.batches: dict[int, tuple[int, int]] = {}
         self.producers: tuple[int, str, tuple[ActiveProducer, ...]] = (0, "", ())
 
-    def last_told_ns(self) -> int:
+    def last_reported_ns(self) -> int:
         """When it was told last, in ns."""
         return max(self.latest[0], self.producers[0])
 
@@ -67,9 +67,9 @@ class PartitionStability:
         """Take the last stable offset and the high watermark of an answer."""
         self.latest = max(self.latest, (time_ns, stable, newest, leader))
         if stable < newest:
-            self._keep_held((stable, time_ns, time_ns))
+            self._note_held_offset((stable, time_ns, time_ns))
 
-    def _keep_held(self, held: tuple[int, int, int]) -> None:
+    def _note_held_offset(self, held: tuple[int, int, int]) -> None:
         offset, first, last = self.held
         if held[0] == offset:
             self.held = (offset, min(first, held[1]), max(last, held[2]))
@@ -85,7 +85,7 @@ class PartitionStability:
     def merge(self, other: PartitionStability) -> None:
         """Add what `other` has of the same partition."""
         self.latest, self.producers = max(self.latest, other.latest), max(self.producers, other.producers)
-        self._keep_held(other.held)
+        self._note_held_offset(other.held)
         for base, producer in other.batches.items():
             self.add_batch(base, producer)
 
@@ -123,11 +123,11 @@ class StableOffsets:
             return self._learn_from_fetch(exchange)
         return self._learn_from_producers(exchange) if exchange.api_key == DESCRIBE_PRODUCERS else []
 
-    def _partition(self, where: TopicPartition) -> PartitionStability:
+    def _get_or_make_partition(self, where: TopicPartition) -> PartitionStability:
         its = self.found.get(where)
         if its is None:
             if len(self.found) >= PARTITIONS_KEPT_MAX:
-                ranked = sorted(self.found, key=lambda each: self.found[each].last_told_ns())
+                ranked = sorted(self.found, key=lambda each: self.found[each].last_reported_ns())
                 gone = ranked[: (len(ranked) + 1) // 2]
                 for each in gone:
                     del self.found[each]
@@ -146,7 +146,7 @@ class StableOffsets:
             topic = topic_of_element(exchange, element)
             if topic is None or not isinstance(number, int):
                 continue
-            its = self._partition((topic, number))
+            its = self._get_or_make_partition((topic, number))
             its.add_offsets(time_ns, stable, newest, broker)
             if stable < newest:
                 held.append((topic, number))
@@ -169,7 +169,7 @@ class StableOffsets:
                 for each in structs_at(part, "active_producers")
                 if each.get("current_txn_start_offset", NOTHING) >= 0
             )
-            its = self._partition(where)
+            its = self._get_or_make_partition(where)
             its.producers = max(its.producers, (time_ns, broker, tuple(sorted(active))))
             if active:
                 held.append(where)
@@ -179,7 +179,7 @@ class StableOffsets:
         """Add what `other` has seen; `other` stays unchanged."""
         self.left_out += other.left_out
         for where, its in other.found.items():
-            self._partition(where).merge(its)
+            self._get_or_make_partition(where).merge(its)
 
     def export(self) -> bytes:
         """The state, for `resume`."""

@@ -8,8 +8,9 @@ InitProducerId ─ AddPartitionsToTxn ─ Produce ─ Produce ─ EndTxn ─ Wri
 ```
 
 The first partition or group begins one; what is refused begins nothing. A transaction is `open` where nothing in the
-capture ends it; who knows more (a coordinator, the last stable offset) says so in `Transaction.close` or `hold_open`.
-Without proof of its end nothing is claimed but what has to follow: after transaction.timeout.ms, that it timed out.
+capture ends it; who knows more (a coordinator, the last stable offset) says so in `Transaction.close` or
+`mark_not_over`. Without proof of its end nothing is claimed but what has to follow: after transaction.timeout.ms, that
+it timed out.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ class Transaction:
         """Say how it ended; an end at a time that is not known is None."""
         self.state, self.ended_ns, self.why, self.sure = state, ended_ns, why, sure
 
-    def hold_open(self, state: str, why: str) -> None:
+    def mark_not_over(self, state: str, why: str) -> None:
         """Say that it is not over, by what is known besides its own requests."""
         self.state, self.ended_ns, self.why, self.sure = state, None, why, True
 
@@ -173,25 +174,27 @@ class TransactionTimeline:
         self.transactions.append(made)
         return made
 
-    def _take_initialization(self, event: TransactionEvent) -> None:
+    def _apply_initialization(self, event: TransactionEvent) -> None:
         its = self._open()
         timeout, producer_id, epoch, kept = event.detail
         if event.error == 0:
             if its is not None and kept >= 0:
-                its.hold_open("prepared", f"{event.client} took it over, to commit or abort it (two-phase commit)")
+                its.mark_not_over("prepared", f"{event.client} took it over, to commit or abort it (two-phase commit)")
             elif its is not None:
                 its.close("aborted", event.time_ns, f"{event.client} initialized the transactional id again")
             self.producer, self.timeout_ms = (producer_id, epoch), timeout
             self.session, self.fenced = (event.client, event.address), None
         elif event.error in FENCING:
-            self._fence(event)
+            self._apply_fencing(event)
         elif event.error == _CONCURRENT and its is not None:
-            its.hold_open("prepared", f"{event.client} initialized the transactional id again, and its abort goes on")
+            its.mark_not_over(
+                "prepared", f"{event.client} initialized the transactional id again, and its abort goes on"
+            )
 
-    def _take_work(self, event: TransactionEvent) -> None:
+    def _apply_work(self, event: TransactionEvent) -> None:
         if event.error > 0:
             if event.error in FENCING:
-                self._fence(event)
+                self._apply_fencing(event)
             return
         its, latest = self._open(), self.latest
         if its is not None and self._is_of_later_transaction(event, its):
@@ -210,21 +213,21 @@ class TransactionTimeline:
             return False
         return event.producer_id != its.producer_id or event.epoch > its.epoch
 
-    def _fence(self, event: TransactionEvent) -> None:
+    def _apply_fencing(self, event: TransactionEvent) -> None:
         its = self._open()
         if its is not None and event.producer_id in (its.producer_id, UNKNOWN) and its.fenced is None:
             its.fenced = event
         elif its is None and event.producer_id in (self.producer[0], UNKNOWN):
             self.fenced = self.fenced or event
 
-    def _take_end(self, event: TransactionEvent) -> None:
+    def _apply_end(self, event: TransactionEvent) -> None:
         commits, producer_id, epoch = event.detail
         its = self._open()
         if event.error == UNKNOWN or event.error in _PENDING:
             if its is not None:
                 its.asked_end = event
         elif event.error in FENCING:
-            self._fence(event)
+            self._apply_fencing(event)
         elif event.error == 0:
             state = "committed" if commits else "aborted"
             if its is None and self._is_end_of_marked_transaction(event, state):
@@ -252,7 +255,7 @@ class TransactionTimeline:
         latest.asked_end = event
         return True
 
-    def _take_marker(self, event: TransactionEvent) -> None:
+    def _apply_marker(self, event: TransactionEvent) -> None:
         latest = self.latest
         if latest is None or latest.producer_id != event.producer_id:
             return
@@ -292,7 +295,7 @@ class TransactionTimeline:
             its.began_ns = told.started_ms * _MS
         if state in ("ongoing", "prepared"):
             its.registered = True
-            its.hold_open(state, f"its coordinator tells {told.state}")
+            its.mark_not_over(state, f"its coordinator tells {told.state}")
             for topic, numbers in told.partitions:
                 for number in numbers:
                     its.partition((topic, number))
@@ -301,7 +304,7 @@ class TransactionTimeline:
             late = state == "aborted" and its.asked_end is None and overdue is not None and told.time_ns >= overdue
             its.close("timed out" if late else state, None, f"its coordinator tells {told.state}")
 
-    def rename_topics(self, names: Mapping[str, str]) -> None:
+    def replace_topic_ids_by_names(self, names: Mapping[str, str]) -> None:
         """Put the names of topics in place of ids that were not known by name when they were used."""
         for its in self.transactions:
             if any(topic in names for topic, _ in its.partitions):
@@ -309,7 +312,7 @@ class TransactionTimeline:
                     (names.get(topic, topic), number): part for (topic, number), part in its.partitions.items()
                 }
 
-    def conclude(self, now_ns: int) -> None:
+    def settle_open_transaction(self, now_ns: int) -> None:
         """Say of a latest transaction that is still `open` what has to follow from its fencing and its timeout."""
         its = self.latest
         if its is None or its.state != "open":
@@ -335,13 +338,13 @@ class TransactionTimeline:
 
 
 _HANDLERS: Final[dict[str, Callable[[TransactionTimeline, TransactionEvent], None]]] = {
-    "initialized": TransactionTimeline._take_initialization,
-    "partitions added": TransactionTimeline._take_work,
-    "offsets added": TransactionTimeline._take_work,
-    "produced": TransactionTimeline._take_work,
-    "offsets committed": TransactionTimeline._take_work,
-    "ended": TransactionTimeline._take_end,
-    "marker": TransactionTimeline._take_marker,
+    "initialized": TransactionTimeline._apply_initialization,
+    "partitions added": TransactionTimeline._apply_work,
+    "offsets added": TransactionTimeline._apply_work,
+    "produced": TransactionTimeline._apply_work,
+    "offsets committed": TransactionTimeline._apply_work,
+    "ended": TransactionTimeline._apply_end,
+    "marker": TransactionTimeline._apply_marker,
 }
 
 

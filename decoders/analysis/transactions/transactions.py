@@ -349,8 +349,8 @@ class Transactions(Portraits):
             for marker in self._markers[producer_id].list_events()
         ]
         made = TransactionTimeline(mine, markers, latest) if markers else first
-        made.rename_topics(self._topic_names)
-        made.conclude(self._last_ns)
+        made.replace_topic_ids_by_names(self._topic_names)
+        made.settle_open_transaction(self._last_ns)
         return made
 
     def _make_row(

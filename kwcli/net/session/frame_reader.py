@@ -59,11 +59,11 @@ class FrameReader:
             yield TimedFrame(frame, first_ns, now_ns)
             first_ns = now_ns
         else:
-            data = framer.join_kept(data)
+            data = framer.prepend_kept_bytes(data)
         for at, size in framer.cut_whole_frames(data, begin):
             if not self.least <= size <= self.largest:
                 raise BadSize(size, data[at : at + SIZE_FIELD + _STRANGE_MAX])
-            frame = framer.take_whole(data, at, size)
+            frame = framer.take_frame_if_whole(data, at, size)
             if frame is None:
                 break
             self.whole += 1

@@ -212,7 +212,7 @@ class WatchedFiles:
                 if not self._is_empty(word):
                     self.unreachable[word] = problem.text
                     reached = False
-        for file in self.tracker.end_look(now_s, complete=reached, final=self.whole):
+        for file in self.tracker.end_scan(now_s, complete=reached, final=self.whole):
             self._report_lost_file(file, problems)
         self._refresh_sizes(now_s, problems)
         return problems

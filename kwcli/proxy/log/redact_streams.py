@@ -183,7 +183,7 @@ class Redactor:
         if framer.left:
             if tracker.blind or tracker.lost or framer.left <= size:
                 return False
-            framer.skip_rest(data)
+            framer.skip_rest_of_frame(data)
             return True
         if framer.kept or tracker.lost or tracker.first or self._sasl.tokens or self._sasl.phase != SaslPhase.KAFKA:
             return False
@@ -264,11 +264,11 @@ class Redactor:
                 self._hide_secrets_of_frame(tracker, frame, begun)
                 self._follow_frames(tracker, data, at, tracker.place - len(data))
         else:
-            at = framer.skip_rest(data)
+            at = framer.skip_rest_of_frame(data)
             if tracker.blind:
                 piece.hide_bytes(0, at)
             if not framer.left:
-                self._follow_frames(tracker, framer.join_kept(data), at, begun)
+                self._follow_frames(tracker, framer.prepend_kept_bytes(data), at, begun)
         tracker.release_chunks()
 
     def _follow_frames(self, tracker: FrameTracker, data: bytes, begin: int, place: int) -> None:
@@ -297,7 +297,7 @@ class Redactor:
             if shown == WHOLE and size > HELD_MOST:
                 shown = SIZE_FIELD if tracker.code is None else len(head)
             if shown == WHOLE:
-                frame = tracker.framer.take_whole(data, at, size)
+                frame = tracker.framer.take_frame_if_whole(data, at, size)
                 if frame is None:
                     return
                 self._hide_secrets_of_frame(tracker, frame, start)

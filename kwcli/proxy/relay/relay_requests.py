@@ -137,7 +137,7 @@ class Requests(DecidedFrames):
             late, at = self._late
             self._late = (late[at:] + data, 0)
         elif framer.left:
-            at = framer.skip_rest(data)
+            at = framer.skip_rest_of_frame(data)
             if framer.left:
                 return [(SEND_SERVER, data)]
             if self._begun is not None:
@@ -153,7 +153,7 @@ class Requests(DecidedFrames):
         elif framer.kept:
             # The bytes that were kept have been sent already, unless deciders are asked.
             sent = framer.kept if self._frame_decider is None else 0
-            self._read_frames(framer.join_kept(data), 0, sent, now_ns, out)
+            self._read_frames(framer.prepend_kept_bytes(data), 0, sent, now_ns, out)
         else:
             self._read_frames(data, 0, 0, now_ns, out)
         return out
@@ -221,7 +221,7 @@ class Requests(DecidedFrames):
 
     def _read_first_bytes(self, data: bytes, now_ns: int, out: list[Command]) -> None:
         """Read the first bytes of the connection, or refuse them, or keep them until there are enough."""
-        data = self._framer.join_kept(data)
+        data = self._framer.prepend_kept_bytes(data)
         if len(data) >= SIZE_FIELD and not 8 <= SIZE.unpack_from(data)[0] <= REQUEST_MAX:
             self._close_for_wrong_size(data, 0, out)
         elif len(data) < _SHORTEST:
@@ -335,7 +335,7 @@ class Requests(DecidedFrames):
         if len(data) - at >= SIZE_FIELD and not 8 <= SIZE.unpack_from(data, at)[0] <= REQUEST_MAX:
             self._close_for_wrong_size(data, at, out)
         else:
-            self._framer.stop_at(data, at)
+            self._framer.keep_from_next_frame(data, at)
 
     def _read_beyond_header(
         self, handling: RequestHandling, data: bytes, at: int, stop: int, out: list[Command]
@@ -420,7 +420,7 @@ class Requests(DecidedFrames):
         end = len(data)
         if stop > end:
             self._send_bytes_before(data, at, out)
-            self._framer.want_frame(size)
+            self._framer.expect_frame(size)
             self._framer.collect_frame(data, at)
             self._wanted = (handling, correlation_id)
             self._sent = end

@@ -153,14 +153,14 @@ class Responses(DecidedFrames):
         out: list[Command] = []
         framer = self._framer
         if framer.left:
-            at = framer.skip_rest(data)
+            at = framer.skip_rest_of_frame(data)
             if at == len(data) and not self._state.local:
                 return [(SEND_CLIENT, data)]
             self._read_answers(data, at, 0, now_ns, out)
         elif framer.wanted:
             self._collect_buffered(data, now_ns, out)
         else:
-            self._read_answers(framer.join_kept(data) if framer.kept else data, 0, 0, now_ns, out)
+            self._read_answers(framer.prepend_kept_bytes(data) if framer.kept else data, 0, 0, now_ns, out)
         if self._state.local:
             self.send_own_answers(now_ns, out)
         return self._resume_client(out) if self._state.crowded else out
@@ -301,7 +301,7 @@ class Responses(DecidedFrames):
                     self._keep_waiting_bytes(data, at)
                 return
         if at != end:
-            self._framer.stop_at(data, at)
+            self._framer.keep_from_next_frame(data, at)
             at = min(at, end)
         if at > start:
             out.append((SEND_CLIENT, data[start:at] if start or at < end else data))
@@ -349,7 +349,7 @@ class Responses(DecidedFrames):
     def _begin_buffering(self, handling: RequestHandling, data: bytes, size: int, out: list[Command]) -> None:
         """Buffer a frame that begins with `data`: ask for room."""
         self._buffered = (handling, b"", None)
-        self._framer.want_frame(size)
+        self._framer.expect_frame(size)
         self._reserved = self._framer.wanted
         self._blocked = True
         self._waiting.append(data)

@@ -191,7 +191,7 @@ class UpstreamLogin:
             if frame is not None:
                 whole(frame)
             return data, at, at
-        return framer.join_kept(data), framer.skip_rest(data), 0
+        return framer.prepend_kept_bytes(data), framer.skip_rest_of_frame(data), 0
 
     def _pass_or_refuse_requests(self, data: bytes, now_ns: int) -> None:
         framer = self._requests
@@ -209,7 +209,7 @@ class UpstreamLogin:
             if key in (SASL_HANDSHAKE, SASL_AUTHENTICATE) and 8 <= size <= OPENING_FRAME_MAX:
                 self._send_to_broker(data[start:at])
                 start = min(at + SIZE_FIELD + size, end)
-                frame = framer.take_whole(data, at, size)
+                frame = framer.take_frame_if_whole(data, at, size)
                 if frame is None:
                     return
                 self._refuse_sasl_request(frame)
@@ -273,7 +273,7 @@ class UpstreamLogin:
                     self._out.append((CLOSE, f"sent a frame of {format_bytes(size)} for an answer to the proxy", True))
                     return
                 start = min(at + SIZE_FIELD + size, end)
-                frame = framer.take_whole(data, at, size)
+                frame = framer.take_frame_if_whole(data, at, size)
                 if frame is None:
                     return
                 self._handle_own_answer(frame, now_ns)

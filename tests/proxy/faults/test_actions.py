@@ -141,12 +141,12 @@ def play(row: Row, step: int) -> FaultyStage:
     stage = FaultyStage(row.rule, where=HERE)
     stage.client(*pieces(row.asked, step))
     while stage.timers:
-        stage.pass_time()
+        stage.advance_time()
     for piece in pieces(row.answer, step):
         if stage.closed is None and stage.reset is None:
             stage.server(piece)
     while stage.timers:
-        stage.pass_time()
+        stage.advance_time()
     return stage
 
 
@@ -170,10 +170,10 @@ def test_every_action_has_a_row() -> None:
 def test_a_delay_takes_its_time_and_a_spread_is_around_it() -> None:
     stage = FaultyStage("delay 50ms").client(beat())
     assert stage.at_server == b""
-    assert stage.pass_time().now_ns >= 50 * MS
+    assert stage.advance_time().now_ns >= 50 * MS
     times = set()
     for seed in range(20):
-        spread = FaultyStage("delay 50ms±10ms", seed=seed).client(beat()).pass_time()
+        spread = FaultyStage("delay 50ms±10ms", seed=seed).client(beat()).advance_time()
         times.add(spread.now_ns)
     assert 40 * MS <= min(times) < max(times) <= 61 * MS
 
@@ -262,7 +262,7 @@ def test_the_software_of_a_client_is_known_once_it_said_it() -> None:
 
 def test_rules_are_asked_in_order_until_one_ends_the_exchange() -> None:
     stage = FaultyStage("delay 10ms", "delay 20ms", "error 25", "close").client(beat())
-    assert stage.pass_time().now_ns >= 30 * MS
+    assert stage.advance_time().now_ns >= 30 * MS
     assert stage.at_client == beaten(error_code=25)
     assert [each[1:] for each in stage.told] == [(1, "delay 10ms", 1), (2, "delay 20ms", 1), (3, "error 25", 1)]
 
@@ -288,7 +288,7 @@ def test_limits(rule: str) -> None:
 def test_for_counts_from_the_first_hit() -> None:
     stage = FaultyStage("error 25, for 10ms")
     for number, wait in ((1, 5), (2, 4), (3, 20), (4, 1)):
-        stage.client(beat(number)).pass_time(wait * MS)
+        stage.client(beat(number)).advance_time(wait * MS)
     assert [each[0] for each in stage.told] == [1, 2, 3]
 
 
