@@ -110,7 +110,7 @@ def _find_batches_of_other_topics(
             places = [(by_place[each.topic, each.partition], each) for each in (one, other)]
             broken = [each for its, each in places if _breaks_sequence(its, each)]
             if all(_follows_sequence(*place) for place in places):
-                broken = [each for its, each in places if _is_contested(its, each)]
+                broken = [each for its, each in places if _is_sequence_reused(its, each)]
                 contested = len(broken) == 1
                 if not contested:
                     continue
@@ -158,7 +158,7 @@ def _follows_sequence(its: list[SentBatch], batch: SentBatch) -> bool:
     return any(each.sequence + each.records == batch.sequence and each.time < batch.time for each in its)
 
 
-def _is_contested(its: list[SentBatch], batch: SentBatch) -> bool:
+def _is_sequence_reused(its: list[SentBatch], batch: SentBatch) -> bool:
     """Whether the producer gave the sequence of a batch to another one later, which is no piece of it."""
     return any(
         each.sequence == batch.sequence and each.crc not in (-1, batch.crc) and each.records >= batch.records

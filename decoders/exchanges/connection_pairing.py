@@ -609,7 +609,7 @@ class Pairing:
         except DecodeError:
             silent = False
         if silent:
-            self.answered.note_ids(exchange.correlation_id or 0)
+            self.answered.note_unanswerable_ids(exchange.correlation_id or 0)
             self._settle_without_response(exchange, "no_response_expected")
         else:
             self._await_response(exchange)

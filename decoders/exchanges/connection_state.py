@@ -138,10 +138,10 @@ class AnsweredRequests:
         late = place < self.place
         self.disordered = self.disordered or late
         self.place = max(place, self.place)
-        self.note_ids(correlation_id)
+        self.note_unanswerable_ids(correlation_id)
         return late
 
-    def note_ids(self, highest: int, ids: int = 1) -> None:
+    def note_unanswerable_ids(self, highest: int, ids: int = 1) -> None:
         """Note that no answer to requests with these ids is due any more; in `ids`, bit n is `highest - n`."""
         step = highest - self.highest
         if self.ids and -ANSWERED_KEPT < step <= 0:

@@ -77,7 +77,7 @@ class Stretches:
             end = place + len(data)
         self._data = [b"".join(parts) for parts in self._parts]
 
-    def find_stretch(self, place: int) -> tuple[bytes, int]:
+    def find_stretch_at(self, place: int) -> tuple[bytes, int]:
         """The stretch that has this place, and the offset of the place in it; past its end where nothing is there."""
         number = bisect_right(self._places, place) - 1
         if number < 0:
@@ -92,7 +92,7 @@ def find_answers(stretches: Stretches) -> int | None:
 
 def _begins_response_chain(stretches: Stretches, place: int) -> bool:
     """Whether answers follow one another from this place on, enough of them to be sure."""
-    if _is_unmistakable_answer(*stretches.find_stretch(place)):
+    if _is_unmistakable_answer(*stretches.find_stretch_at(place)):
         return True
     frames = _follow_response_chain(stretches, place)
     if len(frames) < ANSWERS:
@@ -112,7 +112,7 @@ def _follow_response_chain(stretches: Stretches, place: int) -> list[tuple[bytes
     frames: list[tuple[bytes, int]] = []
     before = 0
     while len(frames) < ANSWERS_CUT:
-        data, at = stretches.find_stretch(place)
+        data, at = stretches.find_stretch_at(place)
         if len(data) - at < RESPONSE.size:
             break
         size, correlation_id = RESPONSE.unpack_from(data, at)

@@ -68,11 +68,11 @@ class RecordValueReader:
     beyond_json = False
 
     def __init__(self) -> None:
-        from decoders.values.values_that_may_have_form import (
-            list_parts_with_form,  # whose tables most commands do without
+        from decoders.values.values_that_may_be_encoded import (
+            list_parts_that_may_be_encoded,  # whose tables most commands do without
         )
 
-        self._list_parts_with_form = list_parts_with_form
+        self._list_parts_with_form = list_parts_that_may_be_encoded
         self.look_further: Callable[[DecodedValue], bool] | None = None
         self.missing: Counter[str] = Counter()
         self._decoder: ValueDecoder | None = None

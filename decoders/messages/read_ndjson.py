@@ -88,9 +88,9 @@ class LineReader(ABC):
         found: list[Settled] = []
         *ended, rest = data.split(b"\n")
         for piece in ended:
-            self._hold_piece(piece)
+            self._hold_part_of_line(piece)
             self._end_line(found)
-        self._hold_piece(rest)
+        self._hold_part_of_line(rest)
         return found
 
     def finish(self) -> list[Settled]:
@@ -100,7 +100,7 @@ class LineReader(ABC):
             self._end_line(found, whole=False)
         return found
 
-    def _hold_piece(self, piece: bytes) -> None:
+    def _hold_part_of_line(self, piece: bytes) -> None:
         self._held += len(piece)
         if self._held > RECORD_LINE_MAX:
             self._parts = []

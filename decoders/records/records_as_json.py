@@ -18,7 +18,7 @@ from decoders.wire.format_and_escape_text import is_plain_text
 from decoders.wire.primitive_types import read_uvarint
 
 if TYPE_CHECKING:
-    from decoders.values.values_that_may_have_form import JsonRecords
+    from decoders.values.values_that_may_be_encoded import JsonRecords
 
 # Type number of a control record → its name, and the structure of its value.
 TYPES: Final[dict[int, tuple[str, str]]] = {
@@ -126,7 +126,7 @@ def records_json_to_decode_beyond_json(rows: Iterator[Row]) -> list[dict[str, An
 
 
 def _noted_records_json(rows: Iterator[Row], *, beyond_json: bool) -> list[dict[str, Any]]:
-    from decoders.values.values_that_may_have_form import JsonRecords
+    from decoders.values.values_that_may_be_encoded import JsonRecords
 
     out = JsonRecords(beyond_json=beyond_json)
     _add_records_json(out, rows, None, out)

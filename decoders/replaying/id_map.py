@@ -296,7 +296,7 @@ class IdMap:
     def _drop_leader_epoch(self, value: Any, _beside: Any, _place: _FieldContext, field: Field) -> Any:
         return value if field.name == "leader_epoch" else -1
 
-    def _move_offset(self, value: Any, _beside: Any, place: _FieldContext, field: Field) -> Any:
+    def _shift_offset(self, value: Any, _beside: Any, place: _FieldContext, field: Field) -> Any:
         if field.name not in _MOVING or value < 0 or place.topic is None or place.partition is None:
             return value
         return max(0, value + self._moved.get((place.topic, place.partition), 0))
@@ -538,7 +538,7 @@ _CHANGES: Final[Mapping[Role, Callable[[IdMap, Any, Mapping[str, Any], _FieldCon
     "nodes": IdMap._map_node_ids,
     "cluster": IdMap._replace_cluster_id,
     "epoch": IdMap._drop_leader_epoch,
-    "offset": IdMap._move_offset,
+    "offset": IdMap._shift_offset,
 }
 _LEARNERS: Final[Mapping[int, Callable[[IdMap, Any, Any, Any, AnsweringNodes], None]]] = {
     0: IdMap._learn_offset_shift,

@@ -114,15 +114,15 @@ class Message:
         self.plans: dict[int, Plan] = {}  # by version; resolve() fills it
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Message) and self._values_compared() == other._values_compared()
+        return isinstance(other, Message) and self._values_to_compare() == other._values_to_compare()
 
     def __hash__(self) -> int:
-        return hash(self._values_compared())
+        return hash(self._values_to_compare())
 
     def __repr__(self) -> str:
-        return f"Message{self._values_compared()!r}"
+        return f"Message{self._values_to_compare()!r}"
 
-    def _values_compared(self) -> tuple[object, ...]:
+    def _values_to_compare(self) -> tuple[object, ...]:
         return self.name, self.versions, self.flexible, self.fields
 
 

@@ -144,7 +144,7 @@ class AdoptedRun:
         pairing.connection_info.exchanges += count
         highest, ids, answered_place = state_fields(answered, int, int, int)
         if ids:
-            pairing.answered.note_ids(highest, ids)
+            pairing.answered.note_unanswerable_ids(highest, ids)
         if answered_place >= 0:
             pairing.answered.place = answered_place + self._added
 

@@ -44,7 +44,7 @@ class ClockOffset(NamedTuple):
     most_ns: int
 
     @property
-    def middle_ns(self) -> int:
+    def estimate_ns(self) -> int:
         """The estimate."""
         return (self.least_ns + self.most_ns) // 2
 

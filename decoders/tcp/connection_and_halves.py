@@ -172,7 +172,7 @@ class Half:
         self.first = place - size
         self.acked = self.sure = 0
 
-    def bytes_before_start(self, first: int) -> int:
+    def distance_before_start(self, first: int) -> int:
         """How far before the beginning, as far as that is known, a raw number lies; 0 when nothing is known."""
         begun = self.first if self.started else self.held[0][0] if self.held else self.place
         return -sequence_difference(first, begun) if begun else 0

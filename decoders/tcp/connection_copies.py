@@ -83,7 +83,7 @@ class ConnectionCopies:
             return ""
         peer = half.peer
         numbers = half.first & MASK, peer.first & MASK if peer.started else 0
-        if _are_complements(*numbers):
+        if _are_complementary_numbers(*numbers):
             return ""
         return self.find_original_of(
             BegunConnection(*numbers, time_ns, packet, data[:_COMPARED], half.source, peer.source)
@@ -154,12 +154,12 @@ class CopiesInSplit(ConnectionCopies):
                 data, end = data + follows[5], follows[1]
         others = [each[0] for each in half.peer.held if each[5]]
         numbers = half.held[0][0] & MASK, others[0] & MASK if others else 0
-        if len(data) >= _COMPARED and not _are_complements(*numbers) and len(self._first) < _CONNECTIONS_MAX:
+        if len(data) >= _COMPARED and not _are_complementary_numbers(*numbers) and len(self._first) < _CONNECTIONS_MAX:
             self._first.append(
                 BegunConnection(*numbers, time_ns, packet, data[:_COMPARED], half.source, half.peer.source)
             )
 
-    def list_at_borders(self) -> list[BegunConnection]:
+    def list_possible_copies_in_neighbours(self) -> list[BegunConnection]:
         """The connections that may be copies, or have copies, in the splits before and behind."""
         return list(dict.fromkeys([*self._first, *self._begun.values()]))
 
@@ -197,7 +197,7 @@ def resume_begun(row: object) -> BegunConnection:
     return BegunConnection(*state_fields(row, int, int, int, int, bytes, str, str))
 
 
-def _are_complements(one: int, other: int) -> bool:
+def _are_complementary_numbers(one: int, other: int) -> bool:
     """Whether one sequence number is the complement of the other, as in files of `kw proxy -w`: none was drawn."""
     return (one + other + 1) & MASK in _COMPLEMENTS
 

@@ -124,7 +124,7 @@ class PacketsAtPoints:
         if direction is None or (flags & SYN and direction.first & MASK != begin):
             direction = self._begin_direction(key, begin, time_ns)
         if not size:
-            return [segment] if self._is_new_time((key, seq, ack, flags), file_index_of_packet(packet)) else []
+            return [segment] if self._is_new_sighting((key, seq, ack, flags), file_index_of_packet(packet)) else []
         point = file_index_of_packet(packet)
         start = direction.given.end + sequence_difference(begin, direction.given.end & MASK)
         latest, direction.latest[point] = direction.latest.get(point), (start, size, time_ns)
@@ -136,7 +136,7 @@ class PacketsAtPoints:
             seen = direction.seen[point] = _SeenBytes(start)
         end = start + size
         if not seen.add_bytes(start, end):  # sent again
-            return [segment] if self._is_new_time((key, seq, size), point) else []
+            return [segment] if self._is_new_sighting((key, seq, size), point) else []
         _note_sighting(self._first_bytes, (key, begin), point, time_ns, packet)
         _note_sighting(self._last_bytes, (key, (begin + size) & MASK), point, time_ns, packet)
         new = direction.given.add_bytes(start, end)
@@ -160,7 +160,7 @@ class PacketsAtPoints:
             self._directions.popitem(last=False)
         return direction
 
-    def _is_new_time(self, what: object, point: int) -> bool:
+    def _is_new_sighting(self, what: object, point: int) -> bool:
         """Whether a point sees this for a time that no other point has seen it yet."""
         counts = self._counts.get(what)
         if counts is None:

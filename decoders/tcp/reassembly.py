@@ -471,7 +471,7 @@ class Reassembly:
             connection.first, connection.second = connection.second, connection.first
         half.begin_stream(half.extend_sequence_number(first))
         half.syn = True
-        if flags & ACK and not half.peer.started and 0 <= half.peer.bytes_before_start(ack) < LATE:
+        if flags & ACK and not half.peer.started and 0 <= half.peer.distance_before_start(ack) < LATE:
             half.peer.begin_stream(half.peer.extend_sequence_number(ack))
         return half
 
@@ -685,5 +685,5 @@ class Reassembly:
 def does_syn_replace_connection(half: Half, first: int) -> bool:
     """Whether a SYN begins another connection than that of `half`; `first` is the raw number behind the SYN."""
     half.sync_with_fast_path()
-    behind = half.bytes_before_start(first)
+    behind = half.distance_before_start(first)
     return behind != 0 if half.syn else not 0 <= behind < LATE

@@ -15,7 +15,7 @@ from decoders.limits import VALUE_NESTING_MAX, VALUE_PARTS_MAX
 from decoders.schema.body_json_form import float_json, json_bytes, string_json
 from decoders.values.avro.logical_types import format_timestamp
 from decoders.values.shortest_float import shorten_float
-from decoders.values.values_that_may_have_form import begins_as_binary_json
+from decoders.values.values_that_may_be_encoded import begins_as_binary_json
 
 _F16: Final = Struct(">e")
 _F32: Final = Struct(">f")

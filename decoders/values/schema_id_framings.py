@@ -21,7 +21,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.values.avro.walker import read_long
 from decoders.values.protobuf.decoder import read_varint_64
 from decoders.values.schemas_and_decoded_values import IdKind
-from decoders.values.values_that_may_have_form import SCHEMA_ID_MAX
+from decoders.values.values_that_may_be_encoded import SCHEMA_ID_MAX
 from decoders.wire.format_and_escape_text import is_plain_text
 
 _ID_SIZE: Final = 5

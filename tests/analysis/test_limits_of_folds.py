@@ -267,7 +267,7 @@ def events_of_a_group(count: int) -> int:
     """The latest of them, in whatever order they come."""
     histories = GroupHistories()
     for number in reversed(range(count)):
-        histories.keep_event("g", group_event(number), None)  # type: ignore[arg-type]  # an event tells its client
+        histories.add_event("g", group_event(number), None)  # type: ignore[arg-type]  # an event tells its client
     assert histories._events == len(histories.by_group["g"].events)
     histories.make_timeline("g")
     history = histories.by_group["g"]
@@ -283,7 +283,7 @@ def events_of_a_group(count: int) -> int:
 def events_of_all_groups(count: int) -> int:
     histories = GroupHistories()
     for number in range(count):
-        histories.keep_event(f"{number}", group_event(number), None)  # type: ignore[arg-type]
+        histories.add_event(f"{number}", group_event(number), None)  # type: ignore[arg-type]
     kept = [its for its in histories.by_group.values() if its.events]
     assert [its.cut for its in histories.by_group.values()] == [set()] * len(kept) + [{"timeline"}] * (
         count - len(kept)
@@ -294,7 +294,7 @@ def events_of_all_groups(count: int) -> int:
 @limited_by("groups.group_histories.GROUP_MEMBERS_MAX")
 def members_of_a_group(count: int) -> int:
     histories = GroupHistories()
-    histories.keep_event("g", group_event(1), None)  # type: ignore[arg-type]
+    histories.add_event("g", group_event(1), None)  # type: ignore[arg-type]
     history = histories.by_group["g"]
     for number in [*range(count), 0]:
         history.add_member(f"{number}", GroupMember(1, 2, "app", "10.0.0.1", None, 1))

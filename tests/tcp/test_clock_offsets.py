@@ -63,7 +63,7 @@ def test_the_least_of_one_direction_and_the_greatest_of_the_other_are_bounds(
     assert offsets.changes == changes
     if found is not None:
         least, most = found
-        assert (found.middle_ns, found.error_ns) == ((least + most) // 2, (most - least) // 2)
+        assert (found.estimate_ns, found.error_ns) == ((least + most) // 2, (most - least) // 2)
         assert offsets.find_offset(0, 1) == ClockOffset(-most, -least)
     assert offsets.find_offset(0, 0) == ClockOffset(0, 0)
 

@@ -22,7 +22,7 @@ from decoders.values.protobuf.guess_message import guess_message, looks_like_mes
 from decoders.values.schema_store import SchemaStore
 from decoders.values.schemas_and_decoded_values import DecodedValue
 from decoders.values.value_decoder import ValueDecoder
-from decoders.values.values_that_may_have_form import JsonRecords, list_parts_with_form, may_have_form
+from decoders.values.values_that_may_be_encoded import JsonRecords, list_parts_that_may_be_encoded, may_be_encoded
 
 
 def record_of(data: bytes | None, headers: list[Any] | None = None) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def record_of(data: bytes | None, headers: list[Any] | None = None) -> dict[str,
 
 def is_passed(data: bytes) -> bool:
     """Whether both looks pass a value on to decoding."""
-    return bool(list_parts_with_form([record_of(data)]))
+    return bool(list_parts_that_may_be_encoded([record_of(data)]))
 
 
 def varint(number: int) -> bytes:
@@ -105,13 +105,13 @@ def test_what_a_look_at_a_chunk_passes_over_has_no_form(datas: list[bytes], data
              if decode(data) is not None}  # fmt: skip
     assert found.parts is not None
     assert known <= set(found.parts)
-    shown = list_parts_with_form(found)
+    shown = list_parts_that_may_be_encoded(found)
     assert all((found[number], part) in shown for number, part in known)
     lines = records_json_to_decode_beyond_json(iter(rows))
     formats = {
         each: cast("DecodedValue", decode((keys if each[1] == "key" else datas)[each[0]])).format for each in known
     }
-    noted = list_parts_with_form(lines, beyond_json=True)
+    noted = list_parts_that_may_be_encoded(lines, beyond_json=True)
     assert all((lines[number], part) in noted for (number, part), form in formats.items() if form != "json")
 
 
@@ -128,14 +128,14 @@ def test_a_chunk_of_plain_text_random_bytes_and_numbers_has_few_parts() -> None:
     assert cast("JsonRecords", records_json_to_decode(iter(named))).parts is None
     json = [(n, 0, b"k", b'{"id":7}', (), None) for n in range(6)]
     assert cast("JsonRecords", records_json_to_decode_beyond_json(iter(json))).parts == []
-    assert len(list_parts_with_form(records_json_to_decode(iter(json)))) == 6
+    assert len(list_parts_that_may_be_encoded(records_json_to_decode(iter(json)))) == 6
 
 
 @given(messages())
 def test_a_message_that_is_guessed_is_passed(data: bytes) -> None:
     if looks_like_message(data) and 0 < data[0] >> 3 < 4:
         assert guess_message(data) is not None
-        assert may_have_form(data[:18], len(data))
+        assert may_be_encoded(data[:18], len(data))
 
 
 @given(VALUES, st.lists(st.sampled_from(["trace", "ce_id", "ce_type", "content-type", "Content-Type"]), max_size=2))
@@ -143,7 +143,7 @@ def test_headers_that_name_nothing_do_not_count(data: bytes, names: list[str]) -
     headers = [(name, b"text/plain") for name in names]
     found = ValueDecoder(SchemaStore()).decode(data, headers)
     record = record_of(data, [{"key": name, "value": "text/plain"} for name in names])
-    assert found is None or list_parts_with_form([record])
+    assert found is None or list_parts_that_may_be_encoded([record])
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_headers_that_name_nothing_do_not_count(data: bytes, names: list[str]) -
 )
 def test_headers_that_name_a_form_pass_both_parts(name: str, content: str) -> None:
     record = record_of(b"plain", [{"key": name, "value": content}])
-    assert list_parts_with_form([record]) == [(record, "key"), (record, "value")]
-    assert list_parts_with_form([{**record, "control_record": {}}]) == []
+    assert list_parts_that_may_be_encoded([record]) == [(record, "key"), (record, "value")]
+    assert list_parts_that_may_be_encoded([{**record, "control_record": {}}]) == []
 
 
 @pytest.mark.parametrize(("text", "passes"), [
@@ -169,8 +169,8 @@ def test_headers_that_name_a_form_pass_both_parts(name: str, content: str) -> No
 ])  # fmt: skip
 def test_plain_json_is_passed_over_where_its_text_says_all(text: str, passes: bool) -> None:
     record = record_of(text.encode())
-    assert bool(list_parts_with_form([record], beyond_json=True)) == passes
-    assert list_parts_with_form([record]) == [(record, "value")]
+    assert bool(list_parts_that_may_be_encoded([record], beyond_json=True)) == passes
+    assert list_parts_that_may_be_encoded([record]) == [(record, "value")]
 
 
 def test_most_random_bytes_and_all_numbers_are_passed_over() -> None:
@@ -182,4 +182,4 @@ def test_most_random_bytes_and_all_numbers_are_passed_over() -> None:
 def test_odd_objects_of_ndjson_are_passed_over() -> None:
     odd: list[Any] = [{}, {"base64": 5}, {"base64": "AAA"}, {"base64": ""}, {"redacted": 9}, 7, [], None, ""]
     rows = [{"key": each, "value": each, "headers": [{"key": {"base64": "AAAA"}, "value": None}]} for each in odd]
-    assert list_parts_with_form(rows) == []
+    assert list_parts_that_may_be_encoded(rows) == []

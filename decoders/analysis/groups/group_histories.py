@@ -123,7 +123,7 @@ class GroupHistories:
         self.by_group: dict[str, GroupHistory] = {}
         self._events = 0
 
-    def keep_event(self, group: str, said: GroupEvent | Heard | Described, exchange: Exchange) -> None:
+    def add_event(self, group: str, said: GroupEvent | Heard | Described, exchange: Exchange) -> None:
         """Keep what an exchange says of a group."""
         history = self.by_group.get(group)
         if history is None:

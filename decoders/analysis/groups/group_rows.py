@@ -92,7 +92,7 @@ class Groups(Portraits):
         super().add(exchange)
         for group, said in group_events_of(exchange):
             if (group,) in self._found:
-                self._histories.keep_event(group, said, exchange)
+                self._histories.add_event(group, said, exchange)
         if not self._learns and (self.counted_apart or exchange.api_key not in COMMITTING):
             self._offsets.learn(exchange)  # of the others no commits are kept
             self._learn_deliveries(exchange)

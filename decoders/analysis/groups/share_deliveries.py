@@ -73,7 +73,7 @@ class _HeldRange:
         self.count, self.state = event.deliveries, "held"
         self.expires_ns = event.time_ns + _lock_duration_ns(event)
 
-    def take_part(self, first: int, last: int) -> _HeldRange:
+    def with_offsets(self, first: int, last: int) -> _HeldRange:
         """The same, of a part of the records."""
         made = _HeldRange(self.event, max(first, self.first), min(last, self.last))
         made.count, made.state, made.expires_ns = self.count, self.state, self.expires_ns
@@ -294,11 +294,11 @@ def _split_ranges(ranges: list[_HeldRange], first: int, last: int, *, keep: bool
             made.append(each)
             continue
         if each.first < first:
-            made.append(each.take_part(each.first, first - 1))
+            made.append(each.with_offsets(each.first, first - 1))
         if keep:
-            made.append(each.take_part(first, last))
+            made.append(each.with_offsets(first, last))
         if each.last > last:
-            made.append(each.take_part(last + 1, each.last))
+            made.append(each.with_offsets(last + 1, each.last))
     return made
 
 

@@ -72,7 +72,7 @@ class RecordCondition:
         """Decode keys and values with the schemas of a run."""
         self._question.decode_values_with(reader)
 
-    def may_be_met_in(self, raw: bytes | None, head: BatchHead) -> bool:
+    def may_match_batch(self, raw: bytes | None, head: BatchHead) -> bool:
         """Whether a record of a batch in these bytes may pass: False where a text is not there that each one has.
 
         To look for bytes takes a hundredth of the time of reading the records.
@@ -82,7 +82,7 @@ class RecordCondition:
         at, stop = head.at, head.at + head.size
         return any(raw.find(needle, at, stop) >= 0 for needle in self._needles)
 
-    def is_met_by(self, topic: str | None, partition: int, record: Any) -> bool:
+    def matches_record(self, topic: str | None, partition: int, record: Any) -> bool:
         """Whether a record passes, in the form of the readers (records/record_and_batch.py: Row)."""
         return self._question.matches(_make_exchange_of_record(topic, partition, record))
 

@@ -144,12 +144,12 @@ def _find_next(
     """The records that were made from one: each with the names of the equal headers, and when its writer had read."""
     found: dict[_Place, tuple[WrittenRecord, list[str]]] = {}
     for link in links:
-        for record in by_link.find_with(link, source[0]):
+        for record in by_link.find_records_with_link(link, source[0]):
             place = record.topic, record.partition, record.offset
             found.setdefault(place, (record, []))[1].append(link[0])
     if not found:
         return
-    reads = list(lives.readings_of((source[0], source[1]), source[2]))
+    reads = list(lives.find_reads_by_consumers((source[0], source[1]), source[2]))
     for record, names in found.values():
         read = max((time for time, its in reads if time < record.time and _is_same_client(its, record)), default=None)
         if read is not None:

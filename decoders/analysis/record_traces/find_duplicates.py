@@ -62,7 +62,7 @@ def _has_equal_batches(tables: list[PartitionTables]) -> bool:
     offsets: dict[tuple[int, ...], int] = {}
     columns = "first", "producer", "epoch", "sequence", "crc"
     for each in tables:
-        for first, *its in chain(each.writes.select(*columns), each.batches.select(*columns)):
+        for first, *its in chain(each.writes.select_columns(*columns), each.batches.select_columns(*columns)):
             if first >= 0 and its[0] >= 0 and its[2] >= 0 and offsets.setdefault(tuple(its), first) != first:
                 return True
     return False
@@ -76,7 +76,7 @@ def _find_records_written_twice(lives: LivesOfRecords, where: TopicPartition) ->
     once: set[int] = set()
     again: set[int] = set()
     for number, time, sender in chain.from_iterable(
-        each.fingerprints.select("hash", "time", "sender") for each in tables
+        each.fingerprints.select_columns("hash", "time", "sender") for each in tables
     ):
         (again if number in once else once).add(number)
         last_on_connection[sender] = max(last_on_connection.get(sender, 0), time)

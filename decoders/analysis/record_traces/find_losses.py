@@ -52,26 +52,26 @@ class _Passage:
 def find_losses(lives: LivesOfRecords) -> Iterator[Row]:
     """A row for each run of records that a group has passed, by topic, partition, group and offset."""
     for where in sorted(lives.tables):
-        passages, unknown = _collect_passages(lives, where)
-        writes = [write for write in _rows_of(lives, where, "writes") if write.first >= 0]
+        passages, unknown = _collect_group_progress(lives, where)
+        writes = [write for write in _sorted_rows_of_table(lives, where, "writes") if write.first >= 0]
         for group in sorted(passages):
             passage = passages[group]
             for low, high in _find_gaps(lives, where, passage, unknown):
                 yield from _make_rows(lives, where, group, passage, (low, high), writes)
 
 
-def _rows_of(lives: LivesOfRecords, where: TopicPartition, table: str) -> list:  # type: ignore[type-arg]  # of any kind of rows
+def _sorted_rows_of_table(lives: LivesOfRecords, where: TopicPartition, table: str) -> list:  # type: ignore[type-arg]  # of any kind of rows
     return sorted(chain.from_iterable(getattr(each, table) for each in lives.tables[where]))
 
 
-def _collect_passages(lives: LivesOfRecords, where: TopicPartition) -> tuple[dict[str, _Passage], list[Span]]:
+def _collect_group_progress(lives: LivesOfRecords, where: TopicPartition) -> tuple[dict[str, _Passage], list[Span]]:
     """What each group did, and the ranges that readers got whose group is not known."""
     passages: defaultdict[str, _Passage] = defaultdict(_Passage)
     unknown: list[Span] = []
     tables = lives.tables[where]
     columns = "time", "answered", "first", "end", "sender", "replica"
     for time, answered, first, end, sender, replica in chain.from_iterable(
-        each.reads.select(*columns) for each in tables
+        each.reads.select_columns(*columns) for each in tables
     ):
         if replica >= 0:
             continue
@@ -81,7 +81,7 @@ def _collect_passages(lives: LivesOfRecords, where: TopicPartition) -> tuple[dic
         else:
             passages[group.group].spans.append((first, end))
     of_wanted = "time", "position", "seen", "sender"
-    for time, position, seen, sender in chain.from_iterable(each.wanted.select(*of_wanted) for each in tables):
+    for time, position, seen, sender in chain.from_iterable(each.wanted.select_columns(*of_wanted) for each in tables):
         group = lives.group_of_read(sender, where, time)
         if group is not None:
             passage = passages[group.group]
@@ -92,7 +92,7 @@ def _collect_passages(lives: LivesOfRecords, where: TopicPartition) -> tuple[dic
                 passage.unseen.append(position)
         elif not seen:
             unknown.append((position, 1 << 62))
-    commits: list[Commit] = _rows_of(lives, where, "commits")
+    commits: list[Commit] = _sorted_rows_of_table(lives, where, "commits")
     for commit in commits:
         if commit.code == 0:
             passages[lives.text_of(commit.group)].commits.append(commit)
@@ -127,7 +127,7 @@ def _make_rows(
             runs[-1] = runs[-1][0], max(runs[-1][1], high), runs[-1][2]
         else:
             runs.append((low, high, write))
-    passer = _find_passer(lives, where, passage, gap)
+    passer = _find_position_beyond_gap(lives, where, passage, gap)
     for low, high, write in runs:
         yield {
             "topic": where[0],
@@ -140,24 +140,26 @@ def _make_rows(
             "produced": lives.format_time(write.time),
             "passed_by": None if passer is None else lives.client_id_of(passer.sender),
             "passed": None if passer is None else lives.format_time(passer.time),
-            "why": _explain_passage(lives, where, group, passer, gap),
+            "why": _explain_skipped_gap(lives, where, group, passer, gap),
             "evidence": [lives.evidence_of(one) for one in (write, passer) if one is not None],
         }
 
 
-def _find_passer(lives: LivesOfRecords, where: TopicPartition, passage: _Passage, gap: Span) -> Wanted | Commit | None:
+def _find_position_beyond_gap(
+    lives: LivesOfRecords, where: TopicPartition, passage: _Passage, gap: Span
+) -> Wanted | Commit | None:
     """What first went beyond a gap after something before it was read: a Fetch, or else a commit."""
     beyond = {(time, position, sender) for time, position, sender in passage.wanted if position >= gap[1]}
     found: list[Wanted | Commit] = []
     if beyond:
         first = min(beyond)
-        wanted: list[Wanted] = _rows_of(lives, where, "wanted")
+        wanted: list[Wanted] = _sorted_rows_of_table(lives, where, "wanted")
         found += [want for want in wanted if want.seen and (want.time, want.position, want.sender) == first][:1]
     found += [commit for commit in passage.commits if commit.offset >= gap[1]]
     return min(found, key=lambda one: one.time, default=None)
 
 
-def _explain_passage(
+def _explain_skipped_gap(
     lives: LivesOfRecords, where: TopicPartition, group: str, passer: Wanted | Commit | None, gap: Span
 ) -> str:
     """Why a group has passed a gap, as far as the capture shows it."""
@@ -165,14 +167,14 @@ def _explain_passage(
         return "it reads on behind them"
     starts = [
         start.offset
-        for start in _rows_of(lives, where, "starts")
+        for start in _sorted_rows_of_table(lives, where, "starts")
         if start.offset > gap[0] and start.time <= passer.time
     ]
     if starts:
         return f"the log began at offset {max(starts):,} by then: they expired, or were deleted"
     if isinstance(passer, Commit):
         return f"offset {passer.offset:,} was committed without reading them"
-    positions: list[Position] = _rows_of(lives, where, "positions")
+    positions: list[Position] = _sorted_rows_of_table(lives, where, "positions")
     told = [
         each.offset
         for each in positions

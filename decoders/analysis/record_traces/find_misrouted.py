@@ -46,7 +46,7 @@ def _each_sent_batch(lives: LivesOfRecords) -> Iterator[SentBatch]:
                     yield SentBatch(write.time, topic, number, *identity, source)
 
 
-def _explain(misrouted: MisroutedBatch) -> str:
+def _explain_misrouted_batch(misrouted: MisroutedBatch) -> str:
     batch, (topic, number) = misrouted.batch, misrouted.rightful
     if misrouted.twin is None:
         return (
@@ -75,6 +75,6 @@ def _make_row(lives: LivesOfRecords, misrouted: MisroutedBatch) -> Row:
         "sequence": batch.sequence,
         "time": lives.format_time(batch.time),
         "sure": misrouted.sure,
-        "why": _explain(misrouted),
+        "why": _explain_misrouted_batch(misrouted),
         "evidence": [lives.evidence_of(source)],
     }

@@ -134,11 +134,11 @@ class FoundRecords:
         asked: RecordCondition, where: TopicPartition, records: Any, raw: bytes | None, head: BatchHead
     ) -> list[int]:
         """The offsets, as the batch has them, of its records that meet a condition."""
-        if not asked.may_be_met_in(raw, head):
+        if not asked.may_match_batch(raw, head):
             return []
-        return [row[0] for row in read_record_rows(records, raw, head) if asked.is_met_by(*where, row)]
+        return [row[0] for row in read_record_rows(records, raw, head) if asked.matches_record(*where, row)]
 
-    def note_end(self, where: TopicPartition, end: int) -> None:
+    def note_end_of_partition(self, where: TopicPartition, end: int) -> None:
         """Note where the records of a partition end that were seen."""
         if self.asked.__class__ is not AskedOffsets:
             return  # nothing else may have been meant
@@ -146,7 +146,7 @@ class FoundRecords:
         if (known is None and len(self.seen_to) < PARTITIONS_KEPT_MAX) or (known is not None and known < end):
             self.seen_to[where] = end
 
-    def note_absent(
+    def note_missing_offsets(
         self, exchange: Exchange, where: TopicPartition, records: Any, heads: list[BatchHead], span: tuple[int, int]
     ) -> None:
         """Note offsets asked for that lie between those of the records that a Fetch got."""
@@ -180,7 +180,7 @@ class FoundRecords:
             for offset, time_ns in times.items():
                 mine[offset] = min(mine.get(offset, time_ns), time_ns)
         for where, last in other.seen_to.items():
-            self.note_end(where, last)
+            self.note_end_of_partition(where, last)
         for where, identities in other.without_offset.items():
             self.without_offset[where] = self.without_offset.get(where, set()) | identities
 

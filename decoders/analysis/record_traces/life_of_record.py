@@ -44,7 +44,9 @@ _MS: Final = 1_000_000
 def find_names_of_topics(index: RecordIndex) -> dict[str, str]:
     """The names of topic ids: those that were told, and those of topics whose batches are the same."""
     known = dict(index.topic_names)
-    nameless = [where for where in index.partitions if where[0] not in known and _reads_only(index.partitions[where])]
+    nameless = [
+        where for where in index.partitions if where[0] not in known and _has_reads_alone(index.partitions[where])
+    ]
     if nameless:
         known |= _names_by_equal_batches(index, nameless)
     return known
@@ -58,7 +60,7 @@ def _tables_by_topic(index: RecordIndex, known: Mapping[str, str]) -> dict[Topic
     return found
 
 
-def _reads_only(tables: PartitionTables) -> bool:
+def _has_reads_alone(tables: PartitionTables) -> bool:
     return not len(tables.writes) and bool(len(tables.batches))
 
 
@@ -225,7 +227,7 @@ class LivesOfRecords:
         self._latest = where, found
         return found
 
-    def offsets_seen(self, where: TopicPartition, first: int, last: int) -> list[int]:
+    def list_offsets_seen(self, where: TopicPartition, first: int, last: int) -> list[int]:
         """The offsets from `first` to `last` that something in the capture is about, in order."""
         partition = self.partition(where)
         found: set[int] = set()
@@ -241,7 +243,9 @@ class LivesOfRecords:
             found.add(first)
         return sorted(found)
 
-    def readings_of(self, where: TopicPartition, offset: int) -> Iterator[tuple[int, tuple[str | None, str]]]:
+    def find_reads_by_consumers(
+        self, where: TopicPartition, offset: int
+    ) -> Iterator[tuple[int, tuple[str | None, str]]]:
         """When consumers got a record, with the client id and host of each; followers are none."""
         partition = self.partition(where)
         its: list[tuple[int, Read | ShareDelivery]] = [
@@ -378,7 +382,7 @@ class LivesOfRecords:
             key = group.group if group is not None else client
             before = last.get(key)
             last[key] = read, group
-            why = None if before is None else self._why_again(partition, offset, before, (read, group))
+            why = None if before is None else self._explain_repeated_read(partition, offset, before, (read, group))
             found.append(
                 self._make_event(
                     "read",
@@ -407,7 +411,7 @@ class LivesOfRecords:
             (ends.client_id, host, name, where[1], node) in self._index.preferred for name in names
         )
 
-    def _why_again(
+    def _explain_repeated_read(
         self,
         partition: _PartitionRows,
         offset: int,

@@ -98,7 +98,7 @@ class MisroutedValues:
         """Add the runs of batches that were written from the offset `first` on (-1: not known); None: were read."""
         raw = exchange.response_raw if first is None else exchange.request_raw
         for head in read_batch_heads(records, raw, verify_checksums=False):
-            its = [(row[0], self._name_schema(where[0], row)) for row in read_record_rows(records, raw, head)]
+            its = [(row[0], self._find_schema_id(where[0], row)) for row in read_record_rows(records, raw, head)]
             for schema, several in groupby(its, key=lambda each: each[1]):
                 run = [at for at, _ in several]
                 offset = run[0] if first is None else -1 if first < 0 else first + run[0] - head.base_offset
@@ -107,7 +107,7 @@ class MisroutedValues:
             if first is not None and first >= 0:
                 first += max(head.offset_count, 1)
 
-    def _name_schema(self, topic: str, row: Any) -> str | None:
+    def _find_schema_id(self, topic: str, row: Any) -> str | None:
         """The id of the schema that a value is decoded with; None where there is none."""
         value = row[VALUE]
         data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
@@ -146,7 +146,7 @@ class MisroutedValues:
             its = self._runs[key] = {}
         place = (run.partition, run.offset) if run.offset >= 0 else (run.partition, -1, run.time, run.evidence)
         if its is not None and (place in its or len(its) < VALUE_RUNS_MAX):
-            its[place] = min(its.get(place, run), run, key=_order_of_run)
+            its[place] = min(its.get(place, run), run, key=_sort_key_of_run)
         else:
             self._beyond[key] += run.records
 
@@ -213,6 +213,6 @@ class MisroutedValues:
             }
 
 
-def _order_of_run(run: _Run) -> tuple[Any, ...]:
+def _sort_key_of_run(run: _Run) -> tuple[Any, ...]:
     """Of two runs at one place, the one that was written, or was seen first."""
     return (*run[:7], repr(run))

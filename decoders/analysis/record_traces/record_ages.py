@@ -145,11 +145,13 @@ class RecordAges:
                     pieces.setdefault((piece[0].sender, bucket), []).append(piece)
                 for its in pieces.values():
                     key = self._make_key(lives, where, group, its[0][0])
-                    self._count_pieces(groups[key], its, width)
+                    self._count_records_with_ages(groups[key], its, width)
         made.add_groups(groups.items(), *self._span, width.bit_length() - 1)
         return made
 
-    def _count_pieces(self, group: GroupStatistics, pieces: list[tuple[_Arrival, int, int]], width: int) -> None:
+    def _count_records_with_ages(
+        self, group: GroupStatistics, pieces: list[tuple[_Arrival, int, int]], width: int
+    ) -> None:
         """Count the records of pieces, each with its age, in a group; `width` of time slices is in ns."""
         bins: Counter[int] = Counter()
         total = 0
@@ -198,7 +200,7 @@ def _list_unlike_writes(lives: LivesOfRecords, where: TopicPartition) -> list[tu
     found: list[tuple[int, int, int]] = []
     checksums: set[int] = set()
     for tables in lives.tables[where]:
-        for first, records, time, crc in tables.writes.select("first", "records", "time", "crc"):
+        for first, records, time, crc in tables.writes.select_columns("first", "records", "time", "crc"):
             checksums.add(crc)
             found.append((first, first + records, time))
     alike = len(checksums) < len(found) or min(checksums, default=0) < 0
@@ -211,7 +213,7 @@ def _list_writes_and_their_tries(lives: LivesOfRecords, where: TopicPartition) -
     sent: dict[Identity, int] = {}
     placed: list[tuple[int, int, int, Identity | None]] = []
     of_write = "time", "first", "records", *_OF_IDENTITY
-    for time, first, records, *its in chain.from_iterable(each.writes.select(*of_write) for each in tables):
+    for time, first, records, *its in chain.from_iterable(each.writes.select_columns(*of_write) for each in tables):
         identity = make_identity(*its)
         if identity is not None:
             sent[identity] = min(time, sent.get(identity, time))
@@ -220,7 +222,7 @@ def _list_writes_and_their_tries(lives: LivesOfRecords, where: TopicPartition) -
     found = [(first, end, time if its is None else sent[its]) for first, end, time, its in placed]
     known = {first for first, _, _ in found}
     of_batch = "first", "last", *_OF_IDENTITY
-    for first, last, *its in chain.from_iterable(each.batches.select(*of_batch) for each in tables):
+    for first, last, *its in chain.from_iterable(each.batches.select_columns(*of_batch) for each in tables):
         if first not in known:  # of a try whose answer had no offset
             identity = make_identity(*its)
             if identity is not None and identity in sent:
@@ -232,7 +234,7 @@ def _list_reads(lives: LivesOfRecords, where: TopicPartition) -> dict[str | None
     """What consumers got of a partition, by their group; what readers without a known group got is under None."""
     found: defaultdict[tuple[str | None, str], list[_Arrival]] = defaultdict(list)
     columns = "time", "answered", "first", "end", "sender", "replica"
-    reads = chain.from_iterable(each.reads.select(*columns) for each in lives.tables[where])
+    reads = chain.from_iterable(each.reads.select_columns(*columns) for each in lives.tables[where])
     for asked, answered, first, end, sender, replica in reads:
         if replica < 0:
             time = answered if answered >= 0 else asked
@@ -249,7 +251,7 @@ def _list_commits(lives: LivesOfRecords, where: TopicPartition) -> dict[str | No
     """The offsets that each group committed first at a time."""
     found: defaultdict[int, list[_Arrival]] = defaultdict(list)
     columns = "time", "answered", "offset", "code", "sender", "group"
-    commits = chain.from_iterable(each.commits.select(*columns) for each in lives.tables[where])
+    commits = chain.from_iterable(each.commits.select_columns(*columns) for each in lives.tables[where])
     for asked, answered, offset, code, sender, group in commits:
         if code == 0 and offset > 0:
             found[group].append(_Arrival(answered if answered >= 0 else asked, 0, offset, sender))

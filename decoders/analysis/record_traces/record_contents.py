@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.record_traces.record_links import RecordLink, make_links, resume_links, share_name
+from decoders.analysis.record_traces.record_links import RecordLink, intern_name, make_links, resume_links
 from decoders.limits import TRACED_TEXT_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.wire.state_serialization import state_fields
@@ -97,7 +97,7 @@ class RecordContents(NamedTuple):
     def from_row(cls, row: Row) -> RecordContents:
         """The contents of a record in the form of the readers."""
         value = row[VALUE]
-        headers = tuple((share_name(_shorten_text(name) or ""), _shorten_text(held)) for name, held in row[HEADERS])
+        headers = tuple((intern_name(_shorten_text(name) or ""), _shorten_text(held)) for name, held in row[HEADERS])
         size = None if value is None else len(value)
         return cls(row[_TIMESTAMP], _shorten_text(row[KEY]), size, headers, make_links(row[HEADERS]))
 

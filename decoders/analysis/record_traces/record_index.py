@@ -191,7 +191,7 @@ class RecordIndex:
     def _learn_names_and_groups(self, exchange: Exchange, key: int) -> None:
         if key in EVENT_APIS and self._keeps_groups:
             for group, said in group_events_of(exchange):
-                self.histories.keep_event(group, said, exchange)
+                self.histories.add_event(group, said, exchange)
         if key in NODE_LISTS and isinstance(exchange._response_view, dict):
             self.nodes.add_brokers(exchange._response_view)
         for source in TOPIC_ID_SOURCES.get(key, ()):
@@ -276,7 +276,7 @@ class RecordIndex:
         for element in structs_at(exchange.view(array.side), array.topics):
             topic = self._topic_asked_about(exchange, element)
             if topic is None:
-                self.found.note_end((topic_of_element(exchange, element) or "", NONE), NONE)
+                self.found.note_end_of_partition((topic_of_element(exchange, element) or "", NONE), NONE)
                 continue
             for part in structs_at(element, array.partitions):
                 number = part.get(array.number)
@@ -285,7 +285,7 @@ class RecordIndex:
                 if self._is_asked_about(number):
                     yield topic, number, part
                 else:
-                    self.found.note_end((topic, number), NONE)
+                    self.found.note_end_of_partition((topic, number), NONE)
 
     # What each API says.
 
@@ -325,7 +325,7 @@ class RecordIndex:
                     if self._observe_write is not None:
                         self._observe_write(exchange, (topic, number), records, head, first)
                     first += count
-                    self.found.note_end((topic, number), first)
+                    self.found.note_end_of_partition((topic, number), first)
 
     def _add_fingerprints(
         self,
@@ -386,7 +386,7 @@ class RecordIndex:
         times = exchange.time_ns, NONE if exchange.response_ns is None else exchange.response_ns
         source: tuple[int, int, int, int] | None = None
         if self._keeps_wanted and replica < 0:
-            self._add_wanted(exchange, positions)
+            self._add_wanted_offsets(exchange, positions)
         for topic, number, part in self._list_partitions(exchange, given):
             where, position = (topic, number), positions.get((topic, number), NONE)
             records = part.get(given.records)
@@ -405,7 +405,7 @@ class RecordIndex:
                 if head.base_sequence < 0 <= head.producer_id and self._keeps_reads and self._has_room("marker"):
                     self._tables_of_partition(topic, number).markers.add((head.producer_id, head.base_offset))
             first, end = max(heads[0].base_offset, position), heads[-1].last_offset + 1
-            self.found.note_end(where, end)
+            self.found.note_end_of_partition(where, end)
             if end <= first:
                 continue
             asked_for = self._is_read_asked_for(exchange, where, records, heads, (first, end))
@@ -417,7 +417,7 @@ class RecordIndex:
                 if part.get("aborted_transactions"):
                     self._note_aborted(where, part, end)
 
-    def _add_wanted(self, exchange: Exchange, positions: dict[TopicPartition, int]) -> None:
+    def _add_wanted_offsets(self, exchange: Exchange, positions: dict[TopicPartition, int]) -> None:
         """Add what a consumer wants next of partitions, where that or whether it was answered is new."""
         seen = int(
             isinstance(exchange._response_view, dict) and not exchange._failed and exchange.response_ns is not None
@@ -452,7 +452,7 @@ class RecordIndex:
             low, high = max(asked.first, first), min(asked.last + 1, end)
             if low >= high:
                 return False
-            self.found.note_absent(exchange, where, records, heads, (low, high))
+            self.found.note_missing_offsets(exchange, where, records, heads, (low, high))
         inside = self.found.note_batches(exchange, where, records, heads, first)
         self._add_batches(where, inside)
         return bool(inside) or isinstance(asked, AskedOffsets)
@@ -474,7 +474,7 @@ class RecordIndex:
         outside = position if part.get("error_code") == _OUT_OF_RANGE else NONE
         start = part.get("log_start_offset", NONE)
         time_ns = exchange.response_ns or exchange.time_ns
-        if (outside >= 0 or tables.is_new_start(start, time_ns)) and self._has_room("log start"):
+        if (outside >= 0 or tables.note_log_start(start, time_ns)) and self._has_room("log start"):
             tables.starts.add_row((time_ns, start, outside, *self._make_source(exchange)))
 
     def _add_deliveries(self, exchange: Exchange) -> None:
@@ -499,7 +499,7 @@ class RecordIndex:
             records = part.get(answered.records) if answered.records else None
             heads = list(read_batch_heads(records, exchange.response_raw, verify_checksums=False)) if records else []
             if heads:
-                self.found.note_end((topic, number), heads[-1].last_offset + 1)
+                self.found.note_end_of_partition((topic, number), heads[-1].last_offset + 1)
                 inside = self.found.note_batches(exchange, (topic, number), records, heads, heads[0].base_offset)
                 self._add_batches((topic, number), heads if self._keeps_all else inside)
             for row in structs_at(part, "acquired_records"):

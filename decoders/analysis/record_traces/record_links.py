@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from decoders.wire.state_serialization import state_fields
 
-__all__ = ["TRACE_PARENT", "RecordLink", "make_links", "resume_links", "share_name"]
+__all__ = ["TRACE_PARENT", "RecordLink", "intern_name", "make_links", "resume_links"]
 
 # Name of the header, and a hash of its value: 64 bits, signed.
 RecordLink = tuple[str, int]
@@ -33,7 +33,7 @@ _DESCRIBING: Final = frozenset(
 
 
 @lru_cache(maxsize=256)
-def share_name(name: str) -> str:
+def intern_name(name: str) -> str:
     """The same name as one object: many records have it."""
     return name
 
@@ -52,7 +52,7 @@ def make_links(headers: Iterable[tuple[Any, Any]]) -> tuple[RecordLink, ...]:
                 continue
             name, value = TRACE_PARENT, parts[1]
         digest = blake2b(value, digest_size=8, key=name.encode("utf-8", "replace")[:64]).digest()
-        found[share_name(name), int.from_bytes(digest, "big", signed=True)] = None
+        found[intern_name(name), int.from_bytes(digest, "big", signed=True)] = None
     return tuple(found)
 
 

@@ -43,4 +43,4 @@ class RecordTraces(RecordFold):
                 its[names.get(topic, topic), number] |= offsets
             return [(where, offset) for where in sorted(its) for offset in sorted(its[where])]
         where = names.get(asked.topic, asked.topic), asked.partition
-        return [(where, offset) for offset in lives.offsets_seen(where, asked.first, asked.last)]
+        return [(where, offset) for offset in lives.list_offsets_seen(where, asked.first, asked.last)]

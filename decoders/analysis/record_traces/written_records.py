@@ -116,10 +116,10 @@ class WrittenRecords:
         if (room and self._kept_of_topic[topic] < HEADERS_SAMPLED) or self._had_read(client_id, host, time_ns):
             self._left_out += 0 if room else records
             return room
-        self._pass_over((client_id, host), time_ns, records)
+        self._count_left_out_records((client_id, host), time_ns, records)
         return False
 
-    def _pass_over(self, writer: tuple[str | None, str], time_ns: int, records: int) -> None:
+    def _count_left_out_records(self, writer: tuple[str | None, str], time_ns: int, records: int) -> None:
         its = self._passed_over.get(writer)
         if its is None:
             self._passed_over[writer] = [records, time_ns]
@@ -135,7 +135,7 @@ class WrittenRecords:
         for name, time_ns in other._readers.items():
             self._note_reader(name, time_ns)
         for writer, (count, last) in other._passed_over.items():
-            self._pass_over(writer, last, count)
+            self._count_left_out_records(writer, last, count)
         for record in other.records:
             self._keep_record(record)
 
@@ -157,7 +157,7 @@ class WrittenRecords:
             self._keep_record(WrittenRecord(time, client_id, client, *place, RecordContents.make_resumed(contents)))
         for each in passed_over:
             client_id, host, count, last = state_fields(each, str | None, str, int, int)
-            self._pass_over((client_id, host), last, count)
+            self._count_left_out_records((client_id, host), last, count)
         self._has_readers_only, self._left_out = only, left_out
 
 
@@ -185,15 +185,15 @@ class RecordsByLink:
                 self._totals[topic, link[0]] += 1
                 self._alike[topic, link] += 1
 
-    def find_with(self, link: RecordLink, topic: str) -> list[WrittenRecord]:
+    def find_records_with_link(self, link: RecordLink, topic: str) -> list[WrittenRecord]:
         """The written records that have a link of a record of this topic; none where it is no mark of few."""
         found = self._by_link.get(link, [])
         if link[0] == TRACE_PARENT:
             return found
         if self._totals[topic, link[0]] > 1:
-            return found if self._is_mark_of_few(topic, link) else []
-        return [each for each in found if self._is_mark_of_few(each.topic, link)]
+            return found if self._is_rare_link(topic, link) else []
+        return [each for each in found if self._is_rare_link(each.topic, link)]
 
-    def _is_mark_of_few(self, topic: str, link: RecordLink) -> bool:
+    def _is_rare_link(self, topic: str, link: RecordLink) -> bool:
         alike = self._alike[topic, link]
         return alike <= 1 or 4 * alike <= self._totals[topic, link[0]]

@@ -288,8 +288,8 @@ class LivePlaces(PacketSource):
             known = reading.ahead_ns
             slack = _CLOCK_SLACK_NS
             if known is None or not offset.least_ns - slack <= known <= offset.most_ns + slack:
-                self._merger.shift_place(number, (known or 0) - offset.middle_ns)
-                reading.ahead_ns = offset.middle_ns
+                self._merger.shift_place(number, (known or 0) - offset.estimate_ns)
+                reading.ahead_ns = offset.estimate_ns
 
     def _describe_clocks(self) -> list[str]:
         """How far the clocks of the places are ahead of the first one's or behind it, where they differ."""
@@ -297,10 +297,10 @@ class LivePlaces(PacketSource):
         first, *others = self.points
         for number, point in enumerate(others, 1):
             offset = self._clocks.find_offset(number, 0)
-            if offset is None or abs(offset.middle_ns) <= max(offset.error_ns, _CLOCK_SLACK_NS):
+            if offset is None or abs(offset.estimate_ns) <= max(offset.error_ns, _CLOCK_SLACK_NS):
                 continue
-            apart, error = (format_latency(ns / 1e6) for ns in (abs(offset.middle_ns), offset.error_ns))
-            which = "ahead of" if offset.middle_ns > 0 else "behind"
+            apart, error = (format_latency(ns / 1e6) for ns in (abs(offset.estimate_ns), offset.error_ns))
+            which = "ahead of" if offset.estimate_ns > 0 else "behind"
             remedy = (
                 "its packets were put right by it" if self._align_clocks else "--align-clocks puts its packets right"
             )

@@ -1,4 +1,4 @@
-"""The first bytes of keys and values in; which of them may have a form (value_decoder.py) out.
+"""The first bytes of keys and values in; which of them may be encoded, in a form of value_decoder.py, out.
 
 The problem. Most keys and values are text, numbers or random bytes. A line of Python for each of them takes one in a
 hundred of all that is done to show a record.
@@ -20,7 +20,7 @@ from itertools import chain, compress
 from operator import itemgetter
 from typing import Any, Final
 
-__all__ = ["JsonRecords", "begins_as_binary_json", "list_parts_with_form", "may_have_form"]
+__all__ = ["JsonRecords", "begins_as_binary_json", "list_parts_that_may_be_encoded", "may_be_encoded"]
 
 # Texts have no control characters but tabs and line ends. All of these but `x` (zlib) begin JSON, or white space does.
 _FIRST_CHARACTERS: Final = frozenset('\t\n\r "[{x')
@@ -168,7 +168,7 @@ class JsonRecords(list[dict[str, Any]]):
                 ]
 
 
-def list_parts_with_form(
+def list_parts_that_may_be_encoded(
     records: list[dict[str, Any]], *, beyond_json: bool = False
 ) -> list[tuple[dict[str, Any], str]]:
     """The keys and values, each as a record in JSON form and `key` or `value`, that may have a form.
@@ -181,30 +181,30 @@ def list_parts_with_form(
         return [
             (record, part)
             for record, part in ((records[number], part) for number, part in records.parts)
-            if "control_record" not in record and _may_have_form(record[part], beyond_json)
+            if "control_record" not in record and _may_be_encoded(record[part], beyond_json)
         ]
     found: list[tuple[dict[str, Any], str]] = []
     for record in records:
         if "control_record" in record:
             continue
-        names_form = record["headers"] and _names_form(record["headers"])
+        names_form = record["headers"] and _has_encoding_header(record["headers"])
         found += [
-            (record, part) for part in ("key", "value") if names_form or _may_have_form(record[part], beyond_json)
+            (record, part) for part in ("key", "value") if names_form or _may_be_encoded(record[part], beyond_json)
         ]
     return found
 
 
-def _may_have_form(shown: Any, beyond_json: bool) -> bool:
+def _may_be_encoded(shown: Any, beyond_json: bool) -> bool:
     """Whether a key or value in JSON form may have a form."""
     if shown.__class__ is str:
-        return bool(shown) and shown[0] in _FIRST_CHARACTERS and _text_may_have_form(shown, beyond_json)
+        return bool(shown) and shown[0] in _FIRST_CHARACTERS and _may_text_be_encoded(shown, beyond_json)
     if shown.__class__ is dict:
         text = shown.get("base64")
-        return text.__class__ is str and _base64_may_have_form(text)
+        return text.__class__ is str and _may_base64_be_encoded(text)
     return False  # null, or long and deferred
 
 
-def _names_form(headers: Sequence[Any]) -> bool:
+def _has_encoding_header(headers: Sequence[Any]) -> bool:
     """Whether one of the headers of a record in JSON form names a form or a schema."""
     for header in headers:
         name = header["key"]
@@ -215,7 +215,7 @@ def _names_form(headers: Sequence[Any]) -> bool:
     return False
 
 
-def _text_may_have_form(text: str, beyond_json: bool) -> bool:
+def _may_text_be_encoded(text: str, beyond_json: bool) -> bool:
     """The second look at a text."""
     first = text[0]
     if first == "{":
@@ -225,19 +225,19 @@ def _text_may_have_form(text: str, beyond_json: bool) -> bool:
     if first == "x":
         return len(text) > 1 and ord(text[1]) in _ZLIB_IN_TEXT
     head = text[:_HEAD].encode("utf-8", "surrogatepass")[:_HEAD]
-    return may_have_form(head, len(text) * 4)  # a size that it has at most
+    return may_be_encoded(head, len(text) * 4)  # a size that it has at most
 
 
-def _base64_may_have_form(text: str) -> bool:
+def _may_base64_be_encoded(text: str) -> bool:
     """The second look at bytes that are no text."""
     try:
         head = a2b_base64(text[:_HEAD])
     except NotBase64:
         return False
-    return bool(head) and may_have_form(head, len(text) // 4 * 3 - text.count("=", -2))
+    return bool(head) and may_be_encoded(head, len(text) // 4 * 3 - text.count("=", -2))
 
 
-def may_have_form(head: bytes, size: int) -> bool:
+def may_be_encoded(head: bytes, size: int) -> bool:
     """Whether a value of so many bytes, of which the first 18 are given, or all, may have a form."""
     first = head[0]
     if first == 0xC3:
