@@ -82,7 +82,7 @@ class AuditRenderer(AnswerRenderer):
         self._counts: Counter[str] = Counter()
         self.ignore = IgnoreRules()
         if clients is None:
-            super().__init__(fold, "audit", self._judge_clients, self._format_clients, settings)
+            super().__init__(fold, "audit", self._select_client_rows, self._format_clients, settings)
             self.keys = ("others",)
         else:
             super().__init__(fold, "audit_broker", self._judge_brokers, self._format_brokers, settings)
@@ -95,7 +95,7 @@ class AuditRenderer(AnswerRenderer):
         """Whether the verdict of a row is one that --fail-on names."""
         return row["verdict"] in FAIL_ON_VERDICTS[self.fail_on]
 
-    def _judge_clients(self) -> AuditVerdicts | list[Row]:
+    def _select_client_rows(self) -> AuditVerdicts | list[Row]:
         verdicts = self._audit.judge_clients(self.target, is_partial=self.coverage.partial is not None)
         self._counts = Counter(verdicts.counts)
         if not (self.ignore or self.verdicts):
@@ -142,7 +142,7 @@ class AuditRenderer(AnswerRenderer):
         return f"{name}: {', '.join(parts)}{self.ignore.summary()}"
 
     def _format_clients(self, rows: Sequence[Row], settings: Settings) -> str:
-        rows = _fold_rows(rows)
+        rows = _group_rows_for_text(rows)
         software = [escape_text(format_software(row)) for row in rows]
         addresses = [escape_text(_first_name_and_count(row["addresses"])) for row in rows]
         return _draw_rows_with_reasons(
@@ -170,7 +170,7 @@ class AuditRenderer(AnswerRenderer):
         )
 
 
-def _fold_rows(rows: Sequence[Row]) -> list[Row]:
+def _group_rows_for_text(rows: Sequence[Row]) -> list[Row]:
     """The rows as text shows them: brokers are one row, the last; so are clients that are unknown for one reason.
 
     Both only where they are several; the names of clients that are one row are in its reason.
@@ -188,8 +188,8 @@ def _fold_rows(rows: Sequence[Row]) -> list[Row]:
         if row["why"] not in folded:
             kept.append(row["why"])
         folded.setdefault(row["why"], []).append(row)
-    found = [_join_rows(folded[each], "clients") if isinstance(each, str) else each for each in kept]
-    return found + ([_join_rows(brokers, "clients of brokers")] if len(brokers) > 1 else [])
+    found = [_merge_rows(folded[each], "clients") if isinstance(each, str) else each for each in kept]
+    return found + ([_merge_rows(brokers, "clients of brokers")] if len(brokers) > 1 else [])
 
 
 def _is_broker(row: Row) -> bool:
@@ -198,7 +198,7 @@ def _is_broker(row: Row) -> bool:
     return program is not None and program["name"] == BROKER_PROGRAM
 
 
-def _join_rows(rows: Sequence[Row], noun: str) -> Row:
+def _merge_rows(rows: Sequence[Row], noun: str) -> Row:
     """One row for several: the worst verdict with its reason, the software and library that all have."""
     worst = min(rows, key=lambda row: VERDICTS.index(row["verdict"]))
     names = [row["client_id"] for row in rows if row["verdict"] == worst["verdict"]]

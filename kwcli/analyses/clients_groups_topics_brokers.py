@@ -35,7 +35,7 @@ from kwcli.analyses.draw_transaction_page import (
 from kwcli.analyses.render_answer import AnswerRenderer, flatten_value, format_software
 from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
-from kwcli.stats.text import OTHERS, note_others, wrap_note
+from kwcli.stats.text import OTHERS, explain_row_of_others, wrap_note
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
@@ -311,7 +311,7 @@ class PortraitRenderer(AnswerRenderer):
             lines += ["", *commands]
         if rows and "others" in rows[-1]:
             noun = self._portrayed.kind
-            note = note_others(count_of(rows[-1]["others"], noun), noun)
+            note = explain_row_of_others(count_of(rows[-1]["others"], noun), noun)
             lines += ["", *(f"{paint.dim}{line}{paint.off}" for line in wrap_note(note, settings.width))]
         return "".join(f"{line}\n" for line in lines)
 

@@ -103,8 +103,8 @@ class ClusterProbe:
             return
         looks = find_most_alike_releases(connection.versions)
         self._doctor.observe_cluster_fact("release", now_ns, str(looks) if looks.is_release else "none known", node.id)
-        levels = {row["name"]: row["max_version_level"] for row in _rows_of_offer(connection, "finalized_features")}
-        for row in _rows_of_offer(connection, "supported_features"):
+        levels = {row["name"]: row["max_version_level"] for row in _read_offered_rows(connection, "finalized_features")}
+        for row in _read_offered_rows(connection, "supported_features"):
             if row["name"] == _FEATURE and row["name"] in levels:
                 level, most = levels[row["name"]], row["max_version"]
                 self._doctor.observe_cluster_fact("feature", now_ns, row["name"], node.id, level=level, most=most)
@@ -126,6 +126,6 @@ class ClusterProbe:
                         )
 
 
-def _rows_of_offer(connection: BrokerConnection, name: str) -> list[dict[str, Any]]:
+def _read_offered_rows(connection: BrokerConnection, name: str) -> list[dict[str, Any]]:
     found = connection.offer.answer.get(name)
     return found if isinstance(found, list) else []

@@ -131,16 +131,16 @@ def draw_group_details(row: Row, settings: Settings) -> list[str]:
     if row["partitions"]:
         lines += ["  partitions", *_draw_partitions(row["partitions"], names, settings)]
     if row["locks"]:
-        lines += ["  records held", *_draw_ranges(row["locks"], row["delivery_limit"], settings)]
+        lines += ["  records held", *_draw_acquired_ranges(row["locks"], row["delivery_limit"], settings)]
     if row["last_attempts"]:
         lines += [
             "  records at their last attempt",
-            *_draw_ranges(row["last_attempts"], row["delivery_limit"], settings),
+            *_draw_acquired_ranges(row["last_attempts"], row["delivery_limit"], settings),
         ]
     return lines
 
 
-def _draw_ranges(ranges: Sequence[Row], limit: int, settings: Settings) -> list[str]:
+def _draw_acquired_ranges(ranges: Sequence[Row], limit: int, settings: Settings) -> list[str]:
     """The table of ranges of records that members of a share group have acquired."""
     rows = ranges[:_LISTED]
     columns = [

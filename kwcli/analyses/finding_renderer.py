@@ -48,9 +48,9 @@ class FindingRenderer(AnswerRenderer):
         self._fold = fold
         self._files: Sequence[str] = ()
         self.ignore = IgnoreRules()
-        self.name_files = self._set_files
+        self.name_files = self._set_file_names
 
-    def _set_files(self, names: Sequence[str]) -> None:
+    def _set_file_names(self, names: Sequence[str]) -> None:
         self._files = names
 
     def _make_rows(self) -> list[Row]:

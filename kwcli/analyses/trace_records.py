@@ -230,7 +230,7 @@ class TraceRenderer(_RecordAnswerRenderer):
     def _find_rows(self) -> list[Row]:
         rows = self.fold.rows()
         if not rows:
-            what = f"nothing of {self._describe_question()} in what was read{self._hint()}"
+            what = f"nothing of {self._describe_question()} in what was read{self._suggest_offsets_or_topic()}"
             raise self.make_failure(what, *describe_full_index(self.fold.left_out))
         return rows
 
@@ -243,7 +243,7 @@ class TraceRenderer(_RecordAnswerRenderer):
             return f"a record with {escape_text(asked.text)}"
         return f"producer id {asked.producer_id}" + ("" if asked.sequence is None else f", sequence {asked.sequence}")
 
-    def _hint(self) -> str:
+    def _suggest_offsets_or_topic(self) -> str:
         """What may have been meant: the offsets of the partition that were seen, or a topic of a like name."""
         asked, index = self._asked, self.fold.index
         if not isinstance(asked, AskedOffsets):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from kwcli.net.listening_sockets import BACKLOG
 from kwcli.net.parse_addresses import format_address
-from kwcli.net.session.open_asyncio_connections import AcceptingServer, prepare_nothing
+from kwcli.net.session.open_asyncio_connections import AcceptingServer, make_prepare_without_head
 from kwcli.proxy.log.log_queue import CLIENT, SERVER, LogQueue, now_ns
 from kwcli.proxy.repeated_messages import RepeatFilter
 from kwcli.run_environment import Environment, Exit
@@ -97,7 +97,7 @@ class MockServer:
         return AcceptingServer(
             sock,
             lambda: tls.tls_context,
-            prepare_nothing(factory),
+            make_prepare_without_head(factory),
             self._report_failed_handshake,
             timeout_s=_GREETING_S,
         )
@@ -110,7 +110,7 @@ class MockServer:
         )
 
     def _report_repeats_every_second(self) -> None:
-        self._repeats.say_due()
+        self._repeats.say_due_counts()
         asyncio.get_running_loop().call_later(_FOLD_S, self._report_repeats_every_second)
 
     @staticmethod

@@ -87,7 +87,7 @@ def run_mock(env: Environment, plan: MockPlan) -> int:
         if running is None or log is None:
             return server.serve(ready)
         running.queue.events = log.events
-        return running.run_beside(env, lambda: server.serve(ready))
+        return running.run_while_logging(env, lambda: server.serve(ready))
 
 
 def _report_from_log(env: Environment, text: str) -> None:

@@ -116,7 +116,7 @@ class SchemaRegistry:
         if wanted is None or self._broken:
             return False
         try:
-            return any(self._learn_once(path, wanted) for path in self._list_paths(wanted, found.id_kind))
+            return any(self._learn_schema_once(path, wanted) for path in self._list_paths(wanted, found.id_kind))
         except Failure as failure:
             self._broken = True
             self._env.report(f"kw: {failure.text}")
@@ -131,7 +131,7 @@ class SchemaRegistry:
             return [usual, own] if _OWN_ROOT in self._urls[0] else [usual]
         return [own if id_kind == "globalId" else usual]
 
-    def _learn_once(self, path: str, wanted: int | str) -> bool:
+    def _learn_schema_once(self, path: str, wanted: int | str) -> bool:
         """Learn the schema at a path that was not asked yet; whether there is one. Raises Failure."""
         if path in self._asked:
             return False

@@ -36,7 +36,7 @@ class CoveredCaptures(NamedTuple):
     new: int
     asked: int
 
-    def describe_work(self, manifest: Manifest | None, options: Mapping[str, Any], *, up_to_date: bool) -> str:
+    def describe_action(self, manifest: Manifest | None, options: Mapping[str, Any], *, up_to_date: bool) -> str:
         """What the run does with the folder, in words."""
         if manifest is None:
             return "new"

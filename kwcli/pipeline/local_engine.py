@@ -81,7 +81,7 @@ class TableWork(RowWork):
         open_writer: Callable[[], TableWriter],
         make_batcher: Callable[[TableWriter], RowBatcher],
     ) -> None:
-        super().__init__(RowsIntoTables(batcher), _choose_all_rows)
+        super().__init__(RowsIntoTables(batcher), _keep_all_rows)
         self._open_writer, self._make_batcher = open_writer, make_batcher
         self.written: list[WrittenFile] = []
         self.tally = RunCounts()
@@ -109,7 +109,7 @@ class TableWork(RowWork):
             self.tally.merge(tally)
 
 
-def _choose_all_rows(rows: list[Settled]) -> tuple[list[Settled], int]:
+def _keep_all_rows(rows: list[Settled]) -> tuple[list[Settled], int]:
     """The rows that a filter wants: RowBatcher has the filter of a run."""
     return rows, 0
 
@@ -165,7 +165,7 @@ class PointDecoder:
         write_ended = partial(writer.write_table, "connections")
         return RowBatcher(self._spec, self._point, self._row_filter, writer.write, write_ended, observe)
 
-    def share_rows(self, open_writer: Callable[[], TableWriter], output: RowOutput, jobs: int) -> None:
+    def start_worker_processes(self, open_writer: Callable[[], TableWriter], output: RowOutput, jobs: int) -> None:
         """Have `jobs` worker processes make the rows, each into a writer of its own. Nothing is written to `output`."""
         _import_what_tables_need()
         self.work = TableWork(self._batcher, open_writer, self._make_batcher)
@@ -250,7 +250,7 @@ def decode_splits_into_tables(
             keys = read_keys(spec.key_logs, spec.secret_captures, spec.files)
             decoder = PointDecoder(spec, point, row_filter, keys, writer)
             if output is not None and jobs > 1:
-                decoder.share_rows(open_writer, output, jobs)
+                decoder.start_worker_processes(open_writer, output, jobs)
             try:
                 for split in splits:
                     decoder.decode_split(

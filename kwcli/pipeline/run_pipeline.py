@@ -66,7 +66,7 @@ def run_pipeline(env: Environment, options: RunOptions) -> Exit:
         for problem in covered.problems:
             env.report(f"kw: {problem}")
         if not options.quiet:
-            state = covered.describe_work(
+            state = covered.describe_action(
                 manifest, normalize_by_json(options.select_options_of_rows()), up_to_date=True
             )
             env.report(f"kw: {options.out}: {state}")
@@ -82,7 +82,9 @@ def _explain_run(env: Environment, options: RunOptions, found: FoundCaptures) ->
     manifest = store.manifest()
     covered = add_covered_captures(options, found, manifest)
     up_to_date = manifest is not None and store.is_up_to_date(covered.files, options.select_options_of_rows())
-    state = covered.describe_work(manifest, normalize_by_json(options.select_options_of_rows()), up_to_date=up_to_date)
+    state = covered.describe_action(
+        manifest, normalize_by_json(options.select_options_of_rows()), up_to_date=up_to_date
+    )
     plan = plan_splits_of_captures(options, _list_source_files(covered))
     engine_choice = choose_engine(options, sum_sizes(covered.files), env.variables)
     lines = format_run_explanation(options, covered, plan, engine_choice, state, env.variables)

@@ -218,11 +218,11 @@ class NodeControlServer:
             return {"error": f"there is no node {strange[0]} (there are {', '.join(map(str, sorted(known)))})"}
         if action in ACTIONS:
             for number in numbers:
-                if problem := self._do_action(action, number):
+                if problem := self._run_action(action, number):
                     return {"error": problem}
         return {"nodes": [self._node_state(node.id) for node in self._cluster.nodes]}
 
-    def _do_action(self, action: str, number: int) -> str | None:
+    def _run_action(self, action: str, number: int) -> str | None:
         """Do an action on a node; returns why it cannot be done, else None."""
         cluster = self._cluster
         running = cluster.is_node_running(number)

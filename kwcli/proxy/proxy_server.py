@@ -31,7 +31,7 @@ from kwcli.proxy.node_listeners import (
 from kwcli.proxy.proxy_metrics import Metrics
 from kwcli.proxy.proxy_settings import DiscoveredNodes, ProxySettings
 from kwcli.proxy.receive_proxy_heads import NO_HEAD, ReceivedHead
-from kwcli.proxy.refuse_clients_while_brokers_are_down import Acceptor, LoginBackoff, Reached, dial_first
+from kwcli.proxy.refuse_clients_while_brokers_are_down import Acceptor, LoginBackoff, Reached, dial_first_reachable
 from kwcli.proxy.relay.memory_share import SharedMemory
 from kwcli.proxy.relay.relay_connection import Relay
 from kwcli.proxy.relay.rewrite_cache import RewrittenAnswers
@@ -96,7 +96,7 @@ class Proxy:
         self.relays: dict[int, Relay] = {}
         self._ports = ProxyPorts(settings.port_base, found.cluster_id, ports_file(env.variables), nodes=found.nodes)
         self.listeners = ProxyListeners(
-            self._ports, settings.bind, settings.advertise, self._serve_soon, self._say_and_log
+            self._ports, settings.bind, settings.advertise, self._serve_when_loop_runs, self._say_and_log
         )
         self._found = found
         self._sockets: list[tuple[Listener, socket.socket]] = []
@@ -191,7 +191,7 @@ class Proxy:
                 self.relays.values, lambda: self.listeners.all_listeners, self.stop
             )
         self._report_start()
-        self._work_now_and_then()
+        self._run_periodic_work()
         self._reload_changed_rules()
         code = await self._wait_for_end()
         await self._drain_connections()
@@ -212,11 +212,11 @@ class Proxy:
         self._ended.set()
         return exit_code_of(code)
 
-    def _work_now_and_then(self) -> None:
+    def _run_periodic_work(self) -> None:
         self._trimmer.trim_if_grown()
-        self._repeats.say_due()
+        self._repeats.say_due_counts()
         self._cut_stalled_clients()
-        asyncio.get_running_loop().call_later(TRIM_S, self._work_now_and_then)
+        asyncio.get_running_loop().call_later(TRIM_S, self._run_periodic_work)
 
     def _reload_changed_rules(self) -> None:
         """Reload files of fault rules that have changed, now and again every `_RULES_S`."""
@@ -266,7 +266,7 @@ class Proxy:
         self.env.report(f"bootstrap.servers={boot}      (Ctrl-C drains and ends; again: at once)")
         self.env.report(f"ready {boot}")
 
-    def _serve_soon(self, listener: Listener, sock: socket.socket) -> None:
+    def _serve_when_loop_runs(self, listener: Listener, sock: socket.socket) -> None:
         """Serve a socket that listens already, as soon as an event loop runs."""
         try:
             loop = asyncio.get_running_loop()
@@ -285,7 +285,7 @@ class Proxy:
             lambda text, more: self._repeats.say_unless_repeated(
                 f"{listener.title}: {text}", f"{listener.title}: {text}{more}"
             ),
-            partial(self._note_listening, listener),
+            partial(self._set_listening_metric, listener),
         )
         await self._accepting[listener].begin_accepting()
 
@@ -309,7 +309,7 @@ class Proxy:
 
     # Brokers that do not answer
 
-    def end_unreachable(self, relay: Relay, reached: Reached) -> None:
+    def end_relay_without_broker(self, relay: Relay, reached: Reached) -> None:
         """End a relay that no broker took, and refuse further clients of its listener until a broker answers."""
         said = [*reached.failures, *reached.paused]
         for text in reached.paused:
@@ -332,12 +332,14 @@ class Proxy:
             def connection_made(self, transport: asyncio.BaseTransport) -> None:
                 made.append(transport)
 
-        reached = await dial_first(self.listeners.find_brokers_behind(listener), self.dialler, self.backoff, Probe)
+        reached = await dial_first_reachable(
+            self.listeners.find_brokers_behind(listener), self.dialler, self.backoff, Probe
+        )
         for transport in made:
             transport.close()
         return reached.target is not None
 
-    def _note_listening(self, listener: Listener, let_in: bool) -> None:
+    def _set_listening_metric(self, listener: Listener, let_in: bool) -> None:
         if self.metrics is not None:
             self.metrics.meter_of_listener(listener).listening = let_in
 

@@ -67,7 +67,7 @@ class Reached(NamedTuple):
     paused: Sequence[str]
 
 
-async def dial_first(
+async def dial_first_reachable(
     targets: Sequence[Address],
     dialler: Dialler,
     backoff: LoginBackoff,

@@ -76,7 +76,7 @@ class RepeatFilter:
             self._begin_longer_pause(text, known)
         self._say(line)
 
-    def say_due(self) -> None:
+    def say_due_counts(self) -> None:
         """Say the counts of lines that came again, forget lines that did not; called now and then."""
         now_s = self._now_s()
         for text, known in list(self._known.items()):

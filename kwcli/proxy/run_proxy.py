@@ -131,4 +131,4 @@ def _run_with_log(
             proxy.metrics.dropped = lambda: log.queue.dropped
         return serve_proxy(proxy)
 
-    return log.run_beside(env, serve_with_log)
+    return log.run_while_logging(env, serve_with_log)

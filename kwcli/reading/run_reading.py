@@ -43,8 +43,8 @@ from kwcli.reading.sinks.filter_sort_and_limit_rows import (
     FilteredRowSink,
     ReadingView,
     add_metrics_export,
+    make_format_view,
     paths_for_order,
-    view_of_format,
 )
 from kwcli.reading.tls_key_log_files import KeyLogFiles, add_secrets_of_captures
 from kwcli.run_environment import Exit, Failure
@@ -100,7 +100,7 @@ class ReadingRun:
     ) -> None:
         self._env, self._settings, self._capture, self._tap = env, settings, capture, tap
         selection = filters.build_filter(capture.time_filter_text(env, settings.zone))
-        view = add_metrics_export(env, settings, capture, view) or view_of_format(settings)
+        view = add_metrics_export(env, settings, capture, view) or make_format_view(settings)
         self._selection = selection
         self._ports = ports = frozenset(capture.ports) or None
         key_logs = choose_key_logs(capture.keylogs, env.variables)
@@ -151,7 +151,7 @@ class ReadingRun:
         from kwcli.reading.schemas_of_run import RunSchemas
 
         found = RunSchemas(reader, self._ports, self._keys)
-        found.watch_engine(self._engine)
+        found.learn_from_engine(self._engine)
         return found
 
     @property
@@ -187,13 +187,13 @@ class ReadingRun:
     def read_captures(self, captures: Captures) -> ReadingOutcome:
         """Read opened files. Inputs that are missing are reported at once, what else is wrong after the good ones."""
         if self._schemas is not None and not any(map(is_read_once, self._capture.files)):
-            self._schemas.read_again_from(partial(self.open_captures, self._capture.files, self._env))
+            self._schemas.allow_second_reading(partial(self.open_captures, self._capture.files, self._env))
         self._told = [*captures.problems]
         for problem in self._told:
             self._env.report(f"kw: {problem}")
         # Workers can read files again for a schema that came later; what a pipe taught is known here alone.
-        if self._tap is None and (self._schemas is None or self._schemas.reads_again):
-            self._sink.share_rendering(self._capture, captures.size, self._engine.pairer.context)
+        if self._tap is None and (self._schemas is None or self._schemas.can_read_again):
+            self._sink.start_render_jobs(self._capture, captures.size, self._engine.pairer.context)
         if not self._settings.quiet:
             self._sink.output.start_progress(captures.size)
         return self.read_source(captures)
@@ -271,7 +271,7 @@ class ReadingRun:
         sink.name_points(source.points)
         try:
             with ends.end_at_errors():
-                self._pull_segments(source)
+                self._read_until_end(source)
                 last = self._engine.finish() if ends.reached_end and not source.records else []
                 sink.filter_and_show_rows(source.finish_rows(last))
                 sink.show_waiting_rows()
@@ -286,7 +286,7 @@ class ReadingRun:
             sink.kill_workers()
         return self.outcome
 
-    def _pull_segments(self, source: PacketSource) -> None:
+    def _read_until_end(self, source: PacketSource) -> None:
         """Read until the source, a limit or a signal ends that; however it ends, the source is closed."""
         ends, sink, engine, tap = self.outcome.ends, self._sink, self._engine, self._tap
         try:

@@ -51,13 +51,13 @@ class RunSchemas:
         self._reopen: Callable[[], Captures] | None = None  # the captures from their beginning, where they are files
         self._complete = False  # all that the captures have is known
         self._ask = reader.look_further  # a registry, where one is named
-        reader.look_further = self._look_further
+        reader.look_further = self._look_up_schema
 
     def name_files(self, names: Sequence[str]) -> None:
         """Take the names of captures whose packets are numbered across files."""
         self._names = names
 
-    def read_again_from(self, reopen: Callable[[], Captures]) -> None:
+    def allow_second_reading(self, reopen: Callable[[], Captures]) -> None:
         """Have the captures read once more where a schema is missing."""
         self._reopen = reopen
 
@@ -67,11 +67,11 @@ class RunSchemas:
         return self._reader.missing
 
     @property
-    def reads_again(self) -> bool:
+    def can_read_again(self) -> bool:
         """Whether the captures can still be read once more."""
         return self._reopen is not None
 
-    def watch_engine(self, engine: Engine) -> None:
+    def learn_from_engine(self, engine: Engine) -> None:
         """Learn from all connections of an engine."""
         engine.on_chunks = lambda chunks: None if self._complete else self._traffic.feed(chunks)
 
@@ -127,7 +127,7 @@ class RunSchemas:
     def _note_unregistered(self, schema_id: int) -> None:
         self._reader.store.note_unregistered(schema_id)
 
-    def _look_further(self, found: DecodedValue) -> bool:
+    def _look_up_schema(self, found: DecodedValue) -> bool:
         """Look for the schema that a value names; whether it may be known now."""
         if self._reopen is not None:
             reopen, self._reopen = self._reopen, None
@@ -144,7 +144,7 @@ class RunSchemas:
         self._traffic = RegistryTraffic(self._learn_schema, self._note_unregistered)
         engine = Engine(self._ports, keys=self._keys)
         engine.leave_out_copies()
-        self.watch_engine(engine)
+        self.learn_from_engine(engine)
         captures = reopen()
         try:
             for batch in captures.read_batches():

@@ -76,12 +76,12 @@ class ReplayCounts:
     def count_outcome(self, outcome: ReplayOutcome) -> None:
         """Count an outcome."""
         if outcome.problem is not None:
-            self.count_unasked(outcome.problem)
+            self.count_unsent(outcome.problem)
         else:
             self.asked += 1
             self.verdicts[outcome.verdict or ""] += 1
 
-    def count_unasked(self, problem: NotReplayable) -> None:
+    def count_unsent(self, problem: NotReplayable) -> None:
         """Count a request that is not asked."""
         self.problems[problem.reason] += 1
         self.texts.setdefault(problem.reason, problem.text)
@@ -102,7 +102,7 @@ def list_requests_without_asking(recording: ReplayRecording, show: Show) -> Repl
         outcome = ReplayOutcome(request, None, None, problem=request.problem)
         show(outcome)
         if request.problem is not None:
-            counts.count_unasked(request.problem)
+            counts.count_unsent(request.problem)
         else:
             counts.asked += 1
     return counts
@@ -182,7 +182,7 @@ class _ReplayRun:
         self._show = show
         for request in requests:
             if request.problem is not None:
-                self.counts.count_unasked(request.problem)
+                self.counts.count_unsent(request.problem)
                 if request.problem.reason not in CLASSES:
                     show(ReplayOutcome(request, None, None, problem=request.problem))
         self._requests = [request for request in requests if request.problem is None]

@@ -43,7 +43,7 @@ def format_markdown(report: Report, settings: Settings) -> str:
                     f"    - {escape_markdown(name)}: {escape_markdown(text)}" for name, text in explain_finding(row)
                 ]
         else:
-            columns = section.columns if settings.verbose else section.select_telling_columns(shown)
+            columns = section.columns if settings.verbose else section.select_informative_columns(shown)
             out += format_markdown_table(
                 [column.title for column in columns],
                 [column.right for column in columns],

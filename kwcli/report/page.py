@@ -183,7 +183,7 @@ def _format_section(section: ReportSection, rows: list[Row], report: Report, dra
         return
     yield from _format_charts(section.name, drawn)
     shown = select_first_rows(rows, ROWS)
-    columns = section.select_telling_columns(shown)
+    columns = section.select_informative_columns(shown)
     yield f'<div class="table" role="region" tabindex="0" aria-labelledby="{section.name}-title"><table><thead><tr>'
     yield "".join(
         f'<th scope="col" class="{_choose_cell_class(column)}">{escape(column.title)}</th>' for column in columns

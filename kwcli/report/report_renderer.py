@@ -56,7 +56,7 @@ class ReportRenderer(AnswerRenderer):
         self.ended = self._add_connection_end
         self.needs_file_names = True
         self._files: Sequence[str] = ()
-        self.name_files = self._set_files
+        self.name_files = self._set_file_names
         self._env = env
         self._target = target
         self._html_path = html_path
@@ -67,7 +67,7 @@ class ReportRenderer(AnswerRenderer):
         """A renderer like this one that has seen nothing."""
         return ReportRenderer(self._env, self._settings, self._target, self._html_path, self._within)
 
-    def _set_files(self, names: Sequence[str]) -> None:
+    def _set_file_names(self, names: Sequence[str]) -> None:
         self._files = names
 
     def _add_capture_faults(self, faults: list[str]) -> None:

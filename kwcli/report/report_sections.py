@@ -20,7 +20,7 @@ from kwcli.analyses.draw_transaction_page import (
 )
 from kwcli.analyses.render_answer import flatten_value, format_software
 from kwcli.report.build_report import Report, find_rows_at_path, format_report_time
-from kwcli.stats.text import OTHERS, format_packets, format_rate, note_others
+from kwcli.stats.text import OTHERS, explain_row_of_others, format_packets, format_rate
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
@@ -75,7 +75,7 @@ class ReportSection(NamedTuple):
         """The rows of the section in a report; None where the report does not have them."""
         return find_rows_at_path(report, self.path)
 
-    def select_telling_columns(self, rows: Sequence[Row]) -> list[ReportColumn]:
+    def select_informative_columns(self, rows: Sequence[Row]) -> list[ReportColumn]:
         """The columns of the section, without columns of little weight that are empty in all of these rows."""
         return [
             column
@@ -88,7 +88,7 @@ class ReportSection(NamedTuple):
         found = [note for note in self.notes if note != WAITED or any(row["waited"] for row in rows)]
         others = select_rows_of_others(rows)
         if others and "verdict" not in others[0]:  # each row of verdicts says how many they are
-            found.append(note_others(f"{others[0][OTHERS]:,}", "row"))
+            found.append(explain_row_of_others(f"{others[0][OTHERS]:,}", "row"))
         return found
 
 

@@ -148,7 +148,7 @@ def _format_axis_line(report: Report, width: int, buckets: int) -> str:
 
 def _build_columns(section: ReportSection, rows: list[Row], report: Report) -> list[Column]:
     found = []
-    for column in section.select_telling_columns(rows):
+    for column in section.select_informative_columns(rows):
         shown = [column.say(row) for row in rows]
         colour = "bad" if column.bad else "client" if column.title == "client" else ""
         found.append(Column(column.title, shown, column.drop_order, column.right, colour, cut=column.cut))

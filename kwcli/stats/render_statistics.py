@@ -164,8 +164,8 @@ class Stats(FoldRenderer):
         self._within = within
         self._settings = settings
         self._write = write
-        self._ages = _new_ages(asked, settings)
-        self._statistics = new_statistics(asked, settings)
+        self._ages = _make_ages(asked, settings)
+        self._statistics = make_statistics(asked, settings)
         self._slowest = Slowest(asked.slowest or 0)
         super().__init__(
             [self._ages or self._statistics, *([self._slowest] if asked.slowest else [])],
@@ -230,13 +230,13 @@ def _has_values_over_time(asked: StatsOptions, settings: Settings) -> bool:
     return settings.format == "text" and "time" not in asked.by
 
 
-def new_statistics(asked: StatsOptions, settings: Settings) -> Statistics:
+def make_statistics(asked: StatsOptions, settings: Settings) -> Statistics:
     """The fold for these options, where they count exchanges."""
     over_time = _has_values_over_time(asked, settings)
     return Statistics(asked.by, asked.metric, bucket_ns=asked.bucket_ns, over_time=over_time, values=settings.values)
 
 
-def _new_ages(asked: StatsOptions, settings: Settings) -> RecordAges | None:
+def _make_ages(asked: StatsOptions, settings: Settings) -> RecordAges | None:
     """The fold for these options where they count records; it is loaded only then."""
     if not METRICS[asked.metric].of_records:
         return None
@@ -246,12 +246,12 @@ def _new_ages(asked: StatsOptions, settings: Settings) -> RecordAges | None:
     return RecordAges(asked.by, asked.metric, bucket_ns=asked.bucket_ns, over_time=over_time)
 
 
-def stats_view(asked: StatsOptions, settings: Settings, within: Within, report: Report) -> ReadingView:
+def make_stats_view(asked: StatsOptions, settings: Settings, within: Within, report: Report) -> ReadingView:
     """The ReadingView by which `ReadingRun` counts exchanges instead of showing them.
 
     `within`: whether an exchange is of the time that is asked for; `report` gets what the statistics do not cover.
     """
-    fold, slowest = _new_ages(asked, settings) or new_statistics(asked, settings), Slowest(asked.slowest or 0)
+    fold, slowest = _make_ages(asked, settings) or make_statistics(asked, settings), Slowest(asked.slowest or 0)
 
     def needs(api_key: int, side: Side) -> frozenset[str]:
         return fold.needs(api_key, side) | (slowest.needs(api_key, side) if asked.slowest else frozenset())

@@ -312,7 +312,7 @@ def _explain_numbers(result: StatsResult) -> list[str]:
         notes.append(f"{number_of(result.more, 'more group')}: not shown (--top {result.asked.top}).")
     others = result.rows[-1].get("others") if result.rows else None
     if others is not None:
-        notes.append(note_others(number_of(others, "group"), "group"))
+        notes.append(explain_row_of_others(number_of(others, "group"), "group"))
     several = [name for name in ("partition", "topic", "error", "group") if name in result.asked.by]
     if METRICS[result.asked.metric].of_records:
         notes.append("count: records, whose Produce is in the capture.")
@@ -321,7 +321,7 @@ def _explain_numbers(result: StatsResult) -> list[str]:
     return notes
 
 
-def note_others(count: str, noun: str) -> str:
+def explain_row_of_others(count: str, noun: str) -> str:
     """What the row of others means; `count` is how many they are, as `12,000 groups`."""
     return (
         f"others: about {count} with less traffic, in one row, with what a listed {noun} did before it had enough to be"

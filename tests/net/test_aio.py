@@ -13,7 +13,7 @@ import pytest
 import uvloop
 
 from kwcli.net.config.client_config import ClientConfig, KeyStoreFile, OAuthSettings, SaslSettings, TlsSettings
-from kwcli.net.session.open_asyncio_connections import AcceptingServer, Dialler, Logins, prepare_nothing
+from kwcli.net.session.open_asyncio_connections import AcceptingServer, Dialler, Logins, make_prepare_without_head
 from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.run_environment import Exit, Failure
 from tests.net.tls_server import TlsServer, server_context
@@ -170,7 +170,7 @@ async def greeted(context: ssl.SSLContext, config: ClientConfig) -> tuple[bytes 
 
     sock = socket.create_server(("127.0.0.1", 0))
     sock.setblocking(False)
-    server = AcceptingServer(sock, lambda: context, prepare_nothing(Echo), fail, timeout_s=2.0)
+    server = AcceptingServer(sock, lambda: context, make_prepare_without_head(Echo), fail, timeout_s=2.0)
     answer = None
     try:
         answer = await ask(config, ("localhost", sock.getsockname()[1]))

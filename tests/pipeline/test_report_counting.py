@@ -24,7 +24,7 @@ from kwcli.pipeline.report.feed_folds import (
     feed_versions,
     sort_into_bins,
 )
-from kwcli.pipeline.report.numpy_group_by import BatchColumns, CodedColumn, combine_columns, number_densely
+from kwcli.pipeline.report.numpy_group_by import BatchColumns, CodedColumn, combine_columns, find_distinct_and_places
 from kwcli.pipeline.tables.split_by_table_and_date import split_by_table
 from tests.captures.shipped import CLEAN, segments
 from tests.pipeline.rows import batch_of, settled_for_tables
@@ -160,11 +160,11 @@ def test_combinations_are_numbered_once_each(rows: list[tuple[Any, int]], more: 
 
 @given(st.lists(st.integers(0, 1 << 40), max_size=50))
 def test_large_and_small_numbers_are_made_compact_alike(numbers: list[int]) -> None:
-    sparse, places = number_densely(np.array(numbers, np.int64), 1 << 41)
+    sparse, places = find_distinct_and_places(np.array(numbers, np.int64), 1 << 41)
     assert sparse.tolist() == sorted(set(numbers))
     assert sparse[places].tolist() == numbers
     small = [number % 1000 for number in numbers]
-    dense, places = number_densely(np.array(small, np.int64), 1000)
+    dense, places = find_distinct_and_places(np.array(small, np.int64), 1000)
     assert dense.tolist() == sorted(set(small))
     assert dense[places].tolist() == small
 

@@ -417,7 +417,7 @@ def test_a_disk_that_is_full_at_any_step_costs_nothing(tmp_path: Path, renames: 
                     failed += 1
                     room += 1
                     watching._store.files = OutputFolder(watching._store.files.root)
-                    watching._recover_from(Failure(str(error)))
+                    watching._return_to_latest_commit(Failure(str(error)))
                     if watching.batch > before:
                         break  # the disk was full after the commit
     assert failed > 8

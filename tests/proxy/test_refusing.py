@@ -193,15 +193,15 @@ def test_equal_lines_are_folded_and_counted() -> None:
     for number in range(1000):
         repeats.say_unless_repeated("(node 1): refused", f"connection {number} (node 1): refused")
     repeats.say_unless_repeated("(node 2): refused", "connection 7 (node 2): refused")
-    repeats.say_due()
+    repeats.say_due_counts()
     assert said == ["connection 0 (node 1): refused", "connection 7 (node 2): refused"]
     now[0] += PAUSE_FIRST_S
-    repeats.say_due()
+    repeats.say_due_counts()
     assert said[2:] == ["999 more times: (node 1): refused"]
     repeats.say_unless_repeated("(node 2): refused", "connection 8 (node 2): refused")  # forgotten, so it is news
     repeats.say_unless_repeated("(node 1): refused", "connection 9 (node 1): refused")
     now[0] += PAUSE_FIRST_S
-    repeats.say_due()
+    repeats.say_due_counts()
     assert said[3:] == ["connection 8 (node 2): refused"]  # pauses between lines grow with the outage
     repeats.finish()
     assert said[4:] == ["1 more time: (node 1): refused"]

@@ -69,13 +69,13 @@ def test_pauses_grow_to_ten_minutes() -> None:
         ends += length
         said.come("x", ends - 0.1)
         said.take()
-        said.filter.say_due()
+        said.filter.say_due_counts()
         assert said.take() == []
         said.now_s = ends
-        said.filter.say_due()
+        said.filter.say_due_counts()
         assert said.take() == ["1 more time: x"]
     said.now_s = ends + 600
-    said.filter.say_due()
+    said.filter.say_due_counts()
     said.come("x", ends + 600)
     assert said.take() == ["line x"]
 

@@ -215,7 +215,7 @@ def test_files_without_such_values_are_read_once(tmp_path: Path, monkeypatch: py
 def test_workers_show_values_of_files_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the reader of a pipe learns after the workers began, they would not know."""
     shared: list[Any] = []
-    monkeypatch.setattr(FilteredRowSink, "share_rendering", lambda _sink, *words: shared.append(words))
+    monkeypatch.setattr(FilteredRowSink, "start_render_jobs", lambda _sink, *words: shared.append(words))
     capture = HandMadeCapture().fetch("_schemas", schemas_record(17)).produce("orders", *VALUES)
     name = capture.write(tmp_path / "a.pcap")
     for words, count in ((("-", "--records"), 0), (("-",), 1), ((name, "--records"), 2)):

@@ -20,8 +20,8 @@ def test_requests_are_asked_or_not() -> None:
     for verdict in ("same", "same", None, "different"):
         counts.count_outcome(outcome(verdict))
     counts.count_outcome(outcome(problem=NotReplayable("login", "first")))
-    counts.count_unasked(NotReplayable("login", "second"))
-    counts.count_unasked(NotReplayable("ids", "third"))
+    counts.count_unsent(NotReplayable("login", "second"))
+    counts.count_unsent(NotReplayable("ids", "third"))
     assert (counts.asked, counts.verdicts) == (4, {"same": 2, "": 1, "different": 1})
     assert counts.problems == {"login": 2, "ids": 1}
     assert counts.texts == {"login": "first", "ids": "third"}

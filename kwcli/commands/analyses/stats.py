@@ -81,7 +81,7 @@ def command(
     from decoders.filters import parse
     from kwcli.output.report_partial_input import report_sentences
     from kwcli.reading.run_reading import ReadingRun
-    from kwcli.stats.render_statistics import stats_view
+    from kwcli.stats.render_statistics import make_stats_view
     from kwcli.stats.statistics_options import check_options
 
     capture.check_usage()
@@ -95,5 +95,5 @@ def command(
 
         settings = decode_values_of_answer(env, settings, schemas, wanted=words.reads_values)
     within = parse(capture.time_filter_text(env, settings.zone)).matches
-    counting = stats_view(words, settings, within, partial(report_sentences, env, settings))
+    counting = make_stats_view(words, settings, within, partial(report_sentences, env, settings))
     return ReadingRun(env, settings, capture, filters, view=counting, strict=strict).run().exit_code()

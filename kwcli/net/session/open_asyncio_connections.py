@@ -145,7 +145,7 @@ class Logins:
             raise Failure(stop.format_line(Connector(address, self._config).address_text), stop.code) from None
 
 
-def prepare_nothing(factory: Factory) -> Prepare:
+def make_prepare_without_head(factory: Factory) -> Prepare:
     """A `Prepare` for connections whose own bytes come first."""
 
     async def prepare(_link: socket.socket, _peer: Address) -> Factory:

@@ -55,7 +55,7 @@ class RowFilter:
         if self._until_ns is not None and row.time_ns >= self._until_ns:
             return False
         if self._names is not None:
-            self._names.name_rows((row,))
+            self._names.add_names_to_rows((row,))
         if self._filter.passes_everything or row.kind != "exchange":
             return self._filter.passes_everything
         if self._files and row.record is None:  # a row of records has its file's name already

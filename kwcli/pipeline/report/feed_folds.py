@@ -23,9 +23,9 @@ from kwcli.pipeline.report.numpy_group_by import (
     Numbers,
     combine_columns,
     count_by_group,
+    find_distinct_and_places,
     greatest_by_group,
     least_by_group,
-    number_densely,
     sum_by_group,
 )
 
@@ -110,7 +110,7 @@ def _buckets_of(times: Numbers, width: int) -> CodedColumn:
         return CodedColumn(times, [])
     begun = times // width
     low = int(begun.min())
-    different, places = number_densely(begun - low, int(begun.max()) - low + 1)
+    different, places = find_distinct_and_places(begun - low, int(begun.max()) - low + 1)
     return CodedColumn(places, [(number + low) * width for number in different.tolist()])
 
 
@@ -213,7 +213,7 @@ def sort_into_bins(values: Numbers) -> CodedColumn:
     if least_of_all.any():
         number[least_of_all] = bin_number_of(int(np.iinfo(np.int64).min))
     low = int(number.min()) if len(number) else 0
-    different, places = number_densely(number - low, int(number.max()) - low + 1 if len(number) else 1)
+    different, places = find_distinct_and_places(number - low, int(number.max()) - low + 1 if len(number) else 1)
     return CodedColumn(places, [each + low for each in different.tolist()])
 
 
@@ -225,7 +225,7 @@ def add_to_measures(
         return
     binned = sort_into_bins(values)
     size, width = len(made), len(binned.values)
-    pairs, places = number_densely(groups.numbers * width + binned.numbers, size * width)
+    pairs, places = find_distinct_and_places(groups.numbers * width + binned.numbers, size * width)
     each = sum_by_group(places, weights, len(pairs)) if weights is not None else count_by_group(places, len(pairs))
     found: list[Counter[int]] = [Counter() for _ in made]
     for pair, times in zip(pairs.tolist(), each, strict=True):
@@ -251,7 +251,7 @@ def _set_slices(
         return
     numbers, values, slices = groups.numbers[rows], measured.values[rows], slices[rows]
     low, width = int(slices.min()), int(slices.max()) - int(slices.min()) + 1
-    pairs, places = number_densely(numbers * width + slices - low, len(made) * width)
+    pairs, places = find_distinct_and_places(numbers * width + slices - low, len(made) * width)
     joined = (sum_by_group if join is add_amounts else greatest_by_group)(places, values, len(pairs))
     for pair, value in zip(pairs.tolist(), joined, strict=True):
         made[pair // width].slices[pair % width + low] = value

@@ -50,7 +50,7 @@ def map_values(found: CodedColumn, values: Sequence[Any]) -> CodedColumn:
     return CodedColumn(np.array(moved, np.int64)[found.numbers] if moved else found.numbers, list(places))
 
 
-def number_densely(numbers: Numbers, size: int) -> tuple[Numbers, Numbers]:
+def find_distinct_and_places(numbers: Numbers, size: int) -> tuple[Numbers, Numbers]:
     """The distinct `numbers` (all below `size`), ascending, and for each row the place of its number among them."""
     if size <= max(_TABLE_MAX, 4 * len(numbers)):
         seen = np.zeros(size, np.bool_)
@@ -68,7 +68,7 @@ def combine_columns(parts: Sequence[CodedColumn], rows: int) -> CodedColumn:
     numbers, keys = np.zeros(rows, np.int64), [()] if rows else []
     for part in parts:
         size = max(len(part.values), 1)
-        present, numbers = number_densely(numbers * size + part.numbers, max(len(keys), 1) * size)
+        present, numbers = find_distinct_and_places(numbers * size + part.numbers, max(len(keys), 1) * size)
         keys = [(*keys[number // size], part.values[number % size]) for number in present.tolist()]
     return CodedColumn(numbers, keys)
 
@@ -127,33 +127,33 @@ class BatchColumns:
     def column(self, name: str) -> pa.Array:
         """A column as it is; lists of error codes, of their names and topics without the errors that are expected."""
         if name in ERRORS:
-            return self._make_once("errors", name, lambda: _drop_expected_errors(self._batch, name))
+            return self._get_or_make("errors", name, lambda: _drop_expected_errors(self._batch, name))
         return self._batch.column(name)
 
     def integers(self, name: str) -> Numbers:
         """A column of integers, null as 0."""
-        return self._make_once("integers", name, lambda: integers(self.column(name)))  # type: ignore[no-any-return]
+        return self._get_or_make("integers", name, lambda: integers(self.column(name)))  # type: ignore[no-any-return]
 
     def is_present(self, name: str) -> Any:
         """Where a column is not null."""
-        return self._make_once("known", name, lambda: is_present(self.column(name)))
+        return self._get_or_make("known", name, lambda: is_present(self.column(name)))
 
     def coded_column(self, name: str) -> CodedColumn:
         """A column as a CodedColumn."""
-        return self._make_once("coded", name, lambda: code_column(self.column(name)))  # type: ignore[no-any-return]
+        return self._get_or_make("coded", name, lambda: code_column(self.column(name)))  # type: ignore[no-any-return]
 
     def dimension(self, name: str) -> CodedColumn:
         """The column of a dimension that has one value a row."""
         make = DIMENSIONS.get(name)
-        return self._make_once("dimension", name, partial(make, self)) if make else self.coded_column(name)
+        return self._get_or_make("dimension", name, partial(make, self)) if make else self.coded_column(name)
 
     def lengths(self, name: str) -> Numbers:
         """How many elements a column of lists has in each row."""
-        return self._make_once("lengths", name, lambda: integers(pc.list_value_length(self.column(name))))  # type: ignore[no-any-return]
+        return self._get_or_make("lengths", name, lambda: integers(pc.list_value_length(self.column(name))))  # type: ignore[no-any-return]
 
     def elements(self, name: str) -> tuple[Numbers, CodedColumn]:
         """The rows and the values of a column of lists; a row without elements has None."""
-        return self._make_once("elements", name, lambda: _flatten_list_column(self.column(name)))  # type: ignore[no-any-return]
+        return self._get_or_make("elements", name, lambda: _flatten_list_column(self.column(name)))  # type: ignore[no-any-return]
 
     def is_value(self, name: str, value: str) -> Any:
         """Where a column has this value."""
@@ -161,7 +161,7 @@ class BatchColumns:
         wanted = np.array([each == value for each in found.values] or [False])
         return wanted[found.numbers]
 
-    def _make_once(self, kind: str, name: str, make: Callable[[], Any]) -> Any:
+    def _get_or_make(self, kind: str, name: str, make: Callable[[], Any]) -> Any:
         key = (kind, name)
         if key not in self._known:
             self._known[key] = make()
@@ -214,7 +214,7 @@ def _flatten_list_column(column: pa.Array) -> tuple[Numbers, CodedColumn]:
     found = code_column(pc.list_flatten(column))
     parents = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
     width = max(len(found.values), 1)
-    different, places = number_densely(parents * width + found.numbers, len(lengths) * width)
+    different, places = find_distinct_and_places(parents * width + found.numbers, len(lengths) * width)
     if len(different) != len(parents):  # a value counts once a row
         first = np.full(len(different), len(parents), np.int64)
         np.minimum.at(first, places, np.arange(len(parents), dtype=np.int64))

@@ -124,15 +124,15 @@ class Folds:
         rows = BatchColumns(batch)
         self.rows += rows.size
         for name, fold in list(self.found.items()):
-            self._give_up_on_error(name, partial(self._counted[name].tell, fold, rows))
+            self._drop_fold_on_error(name, partial(self._counted[name].tell, fold, rows))
 
     def merge(self, other: Self) -> None:
         """Add the counts of other folds over the table."""
         self.rows += other.rows
         for name, text in other.full.items():
-            self._give_up(name, text)
+            self._drop_fold(name, text)
         for name, fold in list(self.found.items()):
-            self._give_up_on_error(name, partial(fold.merge, other.found[name]))
+            self._drop_fold_on_error(name, partial(fold.merge, other.found[name]))
 
     def export(self) -> bytes:
         """The state, for `resume`."""
@@ -142,17 +142,17 @@ class Folds:
         """Go on where `export` was called. Raises DecodeError."""
         self.rows, full, states = state_fields(unpack(state), int, dict, dict)
         for name, text in full.items():
-            self._give_up(name, text)
+            self._drop_fold(name, text)
         for name, fold in list(self.found.items()):
-            self._give_up_on_error(name, partial(fold.resume, states[name]))
+            self._drop_fold_on_error(name, partial(fold.resume, states[name]))
 
-    def _give_up_on_error(self, name: str, work: Callable[[], None]) -> None:
+    def _drop_fold_on_error(self, name: str, work: Callable[[], None]) -> None:
         try:
             work()
         except LimitExceeded as problem:
-            self._give_up(name, problem.text)
+            self._drop_fold(name, problem.text)
 
-    def _give_up(self, name: str, text: str) -> None:
+    def _drop_fold(self, name: str, text: str) -> None:
         self.full.setdefault(name, text)
         self.found.pop(name, None)
 

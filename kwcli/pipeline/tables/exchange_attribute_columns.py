@@ -22,7 +22,7 @@ def _is_list_attribute(key: str) -> bool:
     return "properties" in SHAPES[key].get("items", ())
 
 
-def _part_in_column(key: str, column: str) -> str | None:
+def _part_of_key_in_column(key: str, column: str) -> str | None:
     """The part of a key that a column has; None for the whole value."""
     below = names_below_key(key) or ()
     its = {f"{key}_{part}": part for part in below} | {f"{part}_{key}": part for part in below}
@@ -33,7 +33,7 @@ def _part_in_column(key: str, column: str) -> str | None:
 SERVER: Final = "server"
 # Key of the record → its columns, each with the part of the key that it has.
 COLUMN_PARTS: Final[dict[str, tuple[tuple[str, str | None], ...]]] = {
-    name: tuple((column, _part_in_column(name, column)) for column in field.columns)
+    name: tuple((column, _part_of_key_in_column(name, column)) for column in field.columns)
     for name, field in EXCHANGE_FIELDS.items()
     if field.columns and field.shape is not None
 }

@@ -397,9 +397,9 @@ class ExchangeColumns:
         kind = self._kinds.get(key) or self._find_contents_of_api(key)
         parts, sole = _NO_PARTS, None
         if self._build_partition_lists and kind.places:
-            sole = kind.sole.read_partition(exchange, self._cell_of) if kind.sole else None
+            sole = kind.sole.read_partition(exchange, self._json_text_cell) if kind.sole else None
             if sole is None:
-                parts = read_partitions_of_exchange(exchange, self._cell_of)
+                parts = read_partitions_of_exchange(exchange, self._json_text_cell)
                 self._parts += parts
                 count = len(parts)
         if sole is not None:
@@ -411,7 +411,7 @@ class ExchangeColumns:
         elif kind.topics:
             topics = self._pool_topics_of_exchange(exchange)
         if kind.groups:
-            found = tuple(dict.fromkeys(map(self._cell_of, _groups(exchange))))
+            found = tuple(dict.fromkeys(map(self._json_text_cell, _groups(exchange))))
             groups = self._groups.find_or_add(found, found) if found else 0
         if kind.holds and sole is None:
             contents = self._sum_record_batches(exchange, parts)
@@ -432,9 +432,11 @@ class ExchangeColumns:
         return kind
 
     def _pool_client(self, who: tuple[str | None, ...]) -> int:
-        return self._clients.find_or_add(who, tuple(None if text is None else self._cell_of(text) for text in who))
+        return self._clients.find_or_add(
+            who, tuple(None if text is None else self._json_text_cell(text) for text in who)
+        )
 
-    def _cell_of(self, text: str) -> str:
+    def _json_text_cell(self, text: str) -> str:
         found = self._texts.get(text)
         if found is None:
             if len(self._texts) >= TEXTS_MAX:
@@ -458,14 +460,14 @@ class ExchangeColumns:
         where = (names, *ids)
         at = self._topics.at.get(where)
         if at is None or ids:  # the name of an id may have become known
-            topics = tuple(dict.fromkeys(map(self._cell_of, names)))
+            topics = tuple(dict.fromkeys(map(self._json_text_cell, names)))
             known = [identity for identity in ids if identity is not None and identity.int]
             # As in the record: names that the capture has shown.
             called = [None if identity in WELL_KNOWN else exchange.topic_name(identity) for identity in known]
             value = (
                 topics,
                 tuple(format_uuid(identity.bytes) for identity in known),
-                tuple(None if name is None else self._cell_of(name) for name in called),
+                tuple(None if name is None else self._json_text_cell(name) for name in called),
             )
             at = self._topics.find_or_add(value, value)
             self._topics.at[where] = at
@@ -493,7 +495,7 @@ class ExchangeColumns:
             [code for _, code in codes],
             [error_name(code) for _, code in codes],
             [path for path, _ in codes],
-            [None if topic is None else self._cell_of(topic) for topic in topics_of_error_codes(exchange)],
+            [None if topic is None else self._json_text_cell(topic) for topic in topics_of_error_codes(exchange)],
             [code in expected for _, code in codes],
             "both" if failed and len(failed) > 1 else side,
             reason,

@@ -61,7 +61,7 @@ class WatchSchemas:
             schemas = RunSchemas(self._reader, spec.ports, keys)
             schemas.name_files(spec.files)
             engine = _resume_engine(spec, needs, keys, read_state(point))
-            schemas.watch_engine(engine)
+            schemas.learn_from_engine(engine)
             for split in splits:
                 if not split.pieces[0].log:
                     for segments in SplitReader(split, engine):

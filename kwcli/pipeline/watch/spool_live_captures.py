@@ -117,7 +117,7 @@ class LiveSpool:
         root, place = os.path.split(folder)
         return unquote(place.removeprefix("at-")) if root == self._root and name.endswith(_EXTENSION) else path
 
-    def find_breaks(self, last_ns: dict[str, int]) -> list[Problem]:
+    def find_uncaptured_times(self, last_ns: dict[str, int]) -> list[Problem]:
         """The places that were captured before, with the time of which nobody has the packets.
 
         `last_ns`: the times of the packets read last, for places of which no file is left.
@@ -173,17 +173,17 @@ class LiveSpool:
         live = self._live
         live.start()
         while live.are_going_on and not self._stopping.is_set():
-            live.take_given()
-            self._note_fullness()
-            live.look_after_inputs(self._env.monotonic())
+            live.deliver_received()
+            self._report_full_spool()
+            live.maintain_inputs(self._env.monotonic())
         if not self._stopping.is_set():
-            live.take_rest()
+            live.deliver_remaining()
         live.stop()
         for writer in self._writers:
             self._close_writer(writer)
         self.has_ended = True
 
-    def _note_fullness(self) -> None:
+    def _report_full_spool(self) -> None:
         size = sum(writer.measure_files() for writer in self._writers)
         if size > SPOOL_MAX and not self._is_waiting:
             self._env.report(f"kw: {self._root}: {size >> 20:,} MiB are not in the tables yet: the live places wait")

@@ -254,7 +254,7 @@ class Watch:
         """Begin to capture at the live places; tell where nobody has captured since the last watch."""
         if self._spool is None or not self._is_live:
             return
-        self._breaks = self._spool.find_breaks(self._captures.last_ns)
+        self._breaks = self._spool.find_uncaptured_times(self._captures.last_ns)
         self._report_problems(self._breaks)
         self._kept = self._kept and not self._breaks
         self._spool.start()
@@ -290,7 +290,7 @@ class Watch:
                 raise
             except Failure as failure:
                 self._retries += 1
-                self._recover_from(failure)
+                self._return_to_latest_commit(failure)
                 time.sleep(pause)
                 pause = min(pause * 2, RETRY_MAX_S)
                 continue
@@ -442,7 +442,7 @@ class Watch:
         today = datetime.fromtimestamp(latest // 10**9, UTC).date()
         return self._store.find_files_of_dates_before(today - timedelta(days=self._watch_options.keep_days))
 
-    def _recover_from(self, failure: Failure) -> None:
+    def _return_to_latest_commit(self, failure: Failure) -> None:
         """After a batch that failed, go back to the latest commit. Raises the failure where no retry is made."""
         if self._captures.whole and not self._is_live:  # what was captured live cannot be had again
             with suppress(OSError):

@@ -133,8 +133,8 @@ class LogRows:
 
     def _write_event(self, row: dict[str, Any]) -> None:
         if self.events:
-            self._guard_output(self._output.write, orjson.dumps(row_json(row), option=orjson.OPT_APPEND_NEWLINE))
-            self._guard_output(self._output.end_batch)
+            self._write_rows_guarded(self._output.write, orjson.dumps(row_json(row), option=orjson.OPT_APPEND_NEWLINE))
+            self._write_rows_guarded(self._output.end_batch)
 
     def _print_login(self, exchange: Exchange) -> None:
         """Print a row about a login, with the first request after it."""
@@ -152,8 +152,8 @@ class LogRows:
         """Settle and print the open exchanges, then say the summary; `more` goes behind its counts."""
         self._print_rows(self.pairer.finish())
         if self.listening:
-            self._guard_output(self._renderer.close)
-            self._guard_output(self._output.flush)
+            self._write_rows_guarded(self._renderer.close)
+            self._write_rows_guarded(self._output.flush)
         if not self._settings.quiet:
             renderer = self._renderer
             lines = closing_lines(
@@ -189,8 +189,8 @@ class LogRows:
             self._renderer.learn_from(rows)
             rows = [row for row in rows if row.kind == "exchange" and selection.matches(row)]
         self._shown += len(rows) - sum(map(isinstance, rows, repeat(Skipped)))
-        self._guard_output(self._renderer.write, rows)
-        self._guard_output(self._output.end_batch)
+        self._write_rows_guarded(self._renderer.write, rows)
+        self._write_rows_guarded(self._output.end_batch)
 
     def _add_latency_and_decisions(self, exchange: Exchange) -> None:
         """Add to an exchange what is not in its bytes: the broker's latency, and decisions about it."""
@@ -212,7 +212,7 @@ class LogRows:
             extra |= _merge_decisions(self._decisions.pop((exchange.connection_info.number, correlation_id), []))
             self._decided.update(extra.keys() & _DECIDED.keys())
 
-    def _guard_output(self, write: Any, *arguments: Any) -> None:
+    def _write_rows_guarded(self, write: Any, *arguments: Any) -> None:
         """Write rows. A reader that has gone ends the rows only; any other error (a full disk) is reported, too."""
         if not self.listening:
             return

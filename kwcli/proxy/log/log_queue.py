@@ -380,7 +380,7 @@ class LogQueue:
             self._queue_gap(connection, kind, time_ns)
         self._known.pop(connection, None)
         told = f"{how}\n{escape_text(reason)}" if reason else how
-        self._queue_now_or_late(MessageKind.CLOSED, connection, time_ns, told.encode())
+        self._queue_required_message(MessageKind.CLOSED, connection, time_ns, told.encode())
 
     def queue_packed(self, message: bytes) -> None:
         """Queue a message that is packed already (log_protocol.py)."""
@@ -545,13 +545,13 @@ class LogQueue:
         """Send the log the size of a gap, where bytes of a connection were left out."""
         size = self._gaps.pop((connection, kind), 0)
         if size:
-            self._queue_now_or_late(kind, connection, time_ns, SIZE.pack(size))
+            self._queue_required_message(kind, connection, time_ns, SIZE.pack(size))
 
     def _has_room(self) -> bool:
         """Whether there is room for a small message, for which the bound is twice as high."""
         return self.alive and self._queued < 2 * self._most
 
-    def _queue_now_or_late(self, kind: int, connection: int, time_ns: int, content: bytes) -> None:
+    def _queue_required_message(self, kind: int, connection: int, time_ns: int, content: bytes) -> None:
         """Send a message that must arrive, later where there is no room now; they are few for each connection."""
         if self._has_room() and not self._late:
             self._queue_message(kind, connection, time_ns, content)
@@ -587,7 +587,7 @@ class LogQueue:
         self.reports.detach()
         self._watch_writable(False)
         self._sock.close()
-        self._leave_out_unfinished(restarts.plan(self._count))
+        self._drop_unfinished_messages(restarts.plan(self._count))
         self._restarting = loop.call_later(restarts.pauses_s[self._failures], self._start_new_process)
         self._failures += 1
 
@@ -610,7 +610,7 @@ class LogQueue:
             self.reports.attach(self._loop, sock)
             self.flush()
 
-    def _leave_out_unfinished(self, plan: bytes) -> None:
+    def _drop_unfinished_messages(self, plan: bytes) -> None:
         """Leave out and count all that the old process has not worked off; tell the new one of the open connections."""
         data = b"".join([*(piece for _, piece in self._sent), *self._pieces, *self._parts, *self._late])
         end = self._sent[0][0] - len(self._sent[0][1]) if self._sent else self._taken_size

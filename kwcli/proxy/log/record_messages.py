@@ -66,7 +66,7 @@ class Recorder:
         self._dropped = (0, 0, 0)
         self._unfiled = False
         if plan.write is not None:
-            self._do_with_file(lambda: setattr(self, "_files", CaptureFiles(plan)))
+            self._try_with_file(lambda: setattr(self, "_files", CaptureFiles(plan)))
 
     @property
     def is_over(self) -> bool:
@@ -93,7 +93,7 @@ class Recorder:
                 else:
                     self._record_bytes(kept, kept.client, kind, time_ns, content)
                     if kept in self._lost:
-                        self._settle_chunks()  # later bytes get into the file, if the redactor is in step by now
+                        self._pass_chunks_to_rows()  # later bytes get into the file, if the redactor is in step by now
                         chunks = self._chunks
             elif kind == MessageKind.UPSTREAM:
                 correlation_id, sent_ns, first_ns = TIMES.unpack(content)
@@ -101,16 +101,16 @@ class Recorder:
             else:
                 self._record_connection_message(kept, kind, number, time_ns, content)
                 chunks = self._chunks
-        self._settle_chunks()
+        self._pass_chunks_to_rows()
         if self._files is not None:
-            self._do_with_file(self._files.flush)
+            self._try_with_file(self._files.flush)
 
     def finish(self) -> None:
         """Record the end of all connections, and close rows and files: the data path has ended."""
         for number, kept in list(self._kept.items()):
             self._record_kept_bytes(kept)
             del self._kept[number]
-        self._settle_chunks()
+        self._pass_chunks_to_rows()
         more = []
         if any(self._dropped):
             size, exchanges, connections = self._dropped
@@ -119,7 +119,7 @@ class Recorder:
                 more.append(f"{count_of(connections, 'connection')} left out of the log")
         self._rows.finish(more)
         if self._files is not None:
-            self._do_with_file(self._files.close)
+            self._try_with_file(self._files.close)
 
     # -- messages without bytes of the traffic -------------------------------------------------------------------------
 
@@ -130,7 +130,7 @@ class Recorder:
         elif kind == MessageKind.DROPPED:
             self._dropped = COUNTS.unpack(content)
         elif kind in (MessageKind.EVENT, MessageKind.LISTENERS):
-            self._settle_chunks()
+            self._pass_chunks_to_rows()
             if kind == MessageKind.EVENT:
                 self._rows.print_event(content.decode(), time_ns, None)
             else:
@@ -149,7 +149,7 @@ class Recorder:
         elif kind == MessageKind.CLOSED:
             self._close_connection(number, kept, time_ns, content)
         elif kind in (MessageKind.TLS, MessageKind.EVENT):
-            self._settle_chunks()
+            self._pass_chunks_to_rows()
             if kind == MessageKind.EVENT:
                 self._rows.print_event(content.decode(), time_ns, kept.connection.number)
             else:
@@ -176,7 +176,7 @@ class Recorder:
         kept = self._kept[number] = RecordedConnection(connection, client or sender, listener)
         self._rows.add_connection(connection)
         if self._rows.events and not again:
-            self._settle_chunks()
+            self._pass_chunks_to_rows()
             details = {"upstream": upstream} if upstream else {}
             details |= {"via_address": sender} if client else {}
             self._rows.print_connection_event(kept.ends, "opened", time_ns, details)
@@ -195,7 +195,7 @@ class Recorder:
         self._lost.discard(kept)
         self._ended.append(kept.connection.number)
         if self._rows.events:
-            self._settle_chunks()
+            self._pass_chunks_to_rows()
             self._rows.print_connection_event(kept.ends, "closed", time_ns, {"how": word, "reason": reason or None})
 
     # -- the file ------------------------------------------------------------------------------------------------------
@@ -249,10 +249,10 @@ class Recorder:
         files = self._files
         if files is None:
             return 0
-        number: int = self._do_with_file(lambda: files.write_packets(time_ns, packets, track.interface)) or 0
+        number: int = self._try_with_file(lambda: files.write_packets(time_ns, packets, track.interface)) or 0
         return number
 
-    def _do_with_file(self, act: Any) -> Any:
+    def _try_with_file(self, act: Any) -> Any:
         """Do `act` with the file; where that fails with OSError, the rows go on without the file."""
         try:
             return act()
@@ -264,7 +264,7 @@ class Recorder:
 
     # -- the end of a batch --------------------------------------------------------------------------------------------
 
-    def _settle_chunks(self) -> None:
+    def _pass_chunks_to_rows(self) -> None:
         if self._chunks:
             chunks, self._chunks = self._chunks, []
             self._rows.add_chunks(chunks)
@@ -282,12 +282,12 @@ class Recorder:
                 continue
             for side in redactor.lost_sides:
                 direction = kept.halves[side].state
-                if isinstance(direction, FrameDirection) and _is_in_step(direction):
+                if isinstance(direction, FrameDirection) and _knows_next_frame(direction):
                     redactor.resume_side(side, direction.left)
             if not redactor.lost_sides:
                 self._lost.discard(kept)
 
 
-def _is_in_step(direction: FrameDirection) -> bool:
+def _knows_next_frame(direction: FrameDirection) -> bool:
     """Whether the engine knows where the next frame of a direction begins."""
     return direction.unframed is None and not direction.doubt and (direction.need > 0 or not direction.parts)

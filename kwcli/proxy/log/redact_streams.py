@@ -169,14 +169,14 @@ class Redactor:
         """Take bytes of a side; the chunks that may be written now."""
         piece = LoggedChunk(side, time_ns, data)
         tracker = self._trackers[side]
-        if not self._queue and self._is_without_secrets(tracker, data):
+        if not self._queue and self._is_surely_without_secrets(tracker, data):
             tracker.place += len(data)
             return [piece]
         self._queue.append(piece)
         self._follow_frames_of_chunk(tracker, piece)
         return self._take_finished_chunks()
 
-    def _is_without_secrets(self, tracker: FrameTracker, data: bytes) -> bool:
+    def _is_surely_without_secrets(self, tracker: FrameTracker, data: bytes) -> bool:
         """Whether `data` is one whole frame without secrets, or more of one: the usual case, fast. False: unsure."""
         size = len(data)
         framer = tracker.framer
@@ -311,9 +311,9 @@ class Redactor:
     def _hide_secrets_of_frame(self, tracker: FrameTracker, frame: bytes, place: int) -> None:
         """Star the secrets of a frame that was kept until it was whole."""
         for start, stop in (
-            self._find_hidden_in_request(tracker, frame)
+            self._find_places_to_hide_in_request(tracker, frame)
             if tracker.side == CLIENT
-            else self._find_hidden_in_answer(tracker, frame)
+            else self._find_places_to_hide_in_answer(tracker, frame)
         ):
             tracker.hide_bytes(place + start, place + stop)
         tracker.first = False
@@ -345,7 +345,7 @@ class Redactor:
         else:
             asked[correlation_id] = code
 
-    def _find_hidden_in_request(self, tracker: FrameTracker, frame: bytes) -> list[tuple[int, int]]:
+    def _find_places_to_hide_in_request(self, tracker: FrameTracker, frame: bytes) -> list[tuple[int, int]]:
         """The (start, stop) places of the bytes to hide in a request, or in a token."""
         code = tracker.code
         if code is None:
@@ -400,7 +400,7 @@ class Redactor:
             return WHOLE if self._seen.metadata else None
         return WHOLE if code == _HANDSHAKE or may_have_secret(*code, "response") else None
 
-    def _find_hidden_in_answer(self, tracker: FrameTracker, frame: bytes) -> list[tuple[int, int]]:
+    def _find_places_to_hide_in_answer(self, tracker: FrameTracker, frame: bytes) -> list[tuple[int, int]]:
         assert tracker.code is not None
         if tracker.code == _HANDSHAKE:
             try:

@@ -42,7 +42,7 @@ class Log:
     def __init__(
         self,
         plan: LogPlan,
-        make_queue: Callable[[socket.socket, Restarts], LogQueue],
+        make_log_queue: Callable[[socket.socket, Restarts], LogQueue],
         *,
         stdout: IO[Any] | int | None,
         stderr: IO[Any] | int | None,
@@ -52,7 +52,7 @@ class Log:
         self._streams = (stdout, stderr)
         self._plans = 0  # how many were sent
         ours, self.process = self._start_process()
-        self.queue = make_queue(ours, Restarts(self._make_plan_message, self._restart_process, pauses_s))
+        self.queue = make_log_queue(ours, Restarts(self._make_plan_message, self._restart_process, pauses_s))
         self.queue.queue_packed(self._make_plan_message(0))
 
     def _make_plan_message(self, connections: int) -> bytes:
@@ -99,7 +99,7 @@ class Log:
             theirs.close()
         return ours, process
 
-    def run_beside(self, env: Environment, work: Callable[[], int]) -> int:
+    def run_while_logging(self, env: Environment, work: Callable[[], int]) -> int:
         """Do `work`, whose traffic is logged, then give the log the time to write what it has; the exit code."""
         code: int = Exit.INTERRUPTED
         try:
@@ -154,10 +154,10 @@ def start(
     if plan.write is not None:
         _check_writable(plan.write)
 
-    def make_queue(sock: socket.socket, restarts: Restarts) -> LogQueue:
+    def make_log_queue(sock: socket.socket, restarts: Restarts) -> LogQueue:
         return LogQueue(sock, overflow=overflow, most=most, pause=pause, say=say, restarts=restarts)
 
-    return Log(plan, make_queue, stdout=stdout, stderr=stderr, pauses_s=pauses_s)
+    return Log(plan, make_log_queue, stdout=stdout, stderr=stderr, pauses_s=pauses_s)
 
 
 def _check_writable(name: str) -> None:

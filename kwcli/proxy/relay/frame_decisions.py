@@ -176,7 +176,7 @@ class DecidedFrames:
         else:
             self._apply_decision(exchange, decision, now_ns, out)
 
-    def _apply_due(self, now_ns: int, out: list[Command]) -> None:
+    def _apply_delayed_decision(self, now_ns: int, out: list[Command]) -> None:
         """Carry out the delayed decision: its time has come."""
         if self._due is not None:
             (exchange, decision), self._due = self._due, None

@@ -79,13 +79,15 @@ def find_handling(number: int) -> RequestHandling:
     found = KNOWN.get(number)
     if found is None:
         key, version = _to_signed(number >> 16), _to_signed(number & 0xFFFF)
-        found = RequestHandling(key, version, _choose_reads(key, version), _choose_answer(key, version))
+        found = RequestHandling(
+            key, version, _choose_request_reading(key, version), _choose_answer_handling(key, version)
+        )
         if key in NAMES:  # a client that makes up numbers fills no memory
             KNOWN[number] = found
     return found
 
 
-def _choose_reads(key: int, version: int) -> int:
+def _choose_request_reading(key: int, version: int) -> int:
     most = highest_version(key)
     if most is not None and version > most:
         return REFUSE
@@ -96,7 +98,7 @@ def _choose_reads(key: int, version: int) -> int:
     return TELL if key in BYSTANDERS else NOTHING
 
 
-def _choose_answer(key: int, version: int) -> int:
+def _choose_answer_handling(key: int, version: int) -> int:
     if key == API_VERSIONS:
         return CAP
     if key == SASL_HANDSHAKE and version == 0:

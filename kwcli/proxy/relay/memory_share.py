@@ -101,7 +101,7 @@ class MemoryShare:
         self._taken -= size
         self._shared_memory.release(size)
 
-    def release_owed(self) -> None:
+    def release_owed_memory(self) -> None:
         """Give back the room that is owed: the client's buffer has room again."""
         if self._owed:
             owed, self._owed = self._owed, 0
@@ -113,7 +113,7 @@ class MemoryShare:
         before, self._looked = self._looked, left if self._owed else 0
         return 0 < before == self._looked
 
-    def wait_no_more(self) -> None:
+    def stop_waiting(self) -> None:
         """Stop waiting for room: the connection ends."""
         self._shared_memory.forget_owner(self)
 

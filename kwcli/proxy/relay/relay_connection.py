@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 from kwcli.net.parse_addresses import format_address
 from kwcli.proxy.log.log_queue import now_ns
 from kwcli.proxy.receive_proxy_heads import NO_HEAD, ReceivedHead
-from kwcli.proxy.refuse_clients_while_brokers_are_down import Reached, dial_first
+from kwcli.proxy.refuse_clients_while_brokers_are_down import Reached, dial_first_reachable
 from kwcli.proxy.relay.memory_share import MemoryShare
 from kwcli.proxy.relay.relay_state import (
     ANSWERED,
@@ -101,7 +101,7 @@ class Shared(Protocol):
     def is_refusing(self, listener: Listener) -> bool:
         """Whether the listener refuses clients, so that one that was accepted all the same is to be turned away."""
 
-    def end_unreachable(self, relay: Relay, reached: Reached) -> None:
+    def end_relay_without_broker(self, relay: Relay, reached: Reached) -> None:
         """End a relay for which no broker took a connection."""
 
     def make_login(self, relay: Relay, address: Address) -> BrokerLogin | None:
@@ -187,7 +187,9 @@ class Relay:
         proxy = self._proxy
         targets = proxy.listeners.find_brokers_behind(self.listener)
         self._sent_head = proxy.dialler.make_head(self.peer, self._head.target or self.client.local_address)
-        reached = await dial_first(targets, proxy.dialler, proxy.backoff, lambda: self.server, self._sent_head)
+        reached = await dial_first_reachable(
+            targets, proxy.dialler, proxy.backoff, lambda: self.server, self._sent_head
+        )
         self._dialling = None
         if reached.target is not None:
             self._target = reached.target
@@ -195,7 +197,7 @@ class Relay:
         if self.server.transport is None:
             if self._meter is not None:
                 self._meter.failed += 1
-            proxy.end_unreachable(self, reached)
+            proxy.end_relay_without_broker(self, reached)
         elif self.over:
             self.server.close_after_sending()
         else:
@@ -380,7 +382,7 @@ class Relay:
         if self.room.reserve(command[1]):
             return self.core.reserved(now_ns())
         self.server.pause_reading(AWAITS_ROOM)
-        self.room.wait_for_room(command[1], self._read_after_grant)
+        self.room.wait_for_room(command[1], self._resume_after_grant)
         return None
 
     def _yield_turn(self, command: Command) -> None:
@@ -414,7 +416,7 @@ class Relay:
     def _socket_of_side(self, side: int) -> SocketHalf:
         return self.client if side == CLIENT else self.server
 
-    def _read_after_grant(self) -> None:
+    def _resume_after_grant(self) -> None:
         self.server.resume_reading(AWAITS_ROOM)
         self._carry_out_commands(self.core.reserved(now_ns()))
 
@@ -428,7 +430,7 @@ class Relay:
         """Read from the other side again: the buffer towards this side has room."""
         (self.server if side is self.client else self.client).resume_reading(BUFFER_FULL)
         if side is self.client:
-            self.room.release_owed()
+            self.room.release_owed_memory()
 
     # Ends
 
@@ -509,7 +511,7 @@ class Relay:
             self._log_queue.log_closed(self.number, how, now_ns(), reason)
         self.client.close_after_sending()
         self.server.close_after_sending()
-        self.room.wait_no_more()
+        self.room.stop_waiting()
 
     def abort_connection(self) -> None:
         """Cut off both sides at once: the proxy ends."""

@@ -178,7 +178,7 @@ class Requests(DecidedFrames):
         """Send a delayed request: its time has come."""
         out: list[Command] = []
         if self._due is not None and not self._state.closed:
-            self._apply_due(now_ns, out)
+            self._apply_delayed_decision(now_ns, out)
             self._resume_behind_request(now_ns, out)
         return out
 
@@ -314,7 +314,7 @@ class Requests(DecidedFrames):
                 handling = handling.base
                 reads = handling.reads
             if reads:
-                answered = self._read_beyond_header(handling, data, at, stop, out)
+                answered = self._read_request_as_handling_says(handling, data, at, stop, out)
                 if answered is None:
                     self._framer.keep_rest(data, at)
                     return at
@@ -337,7 +337,7 @@ class Requests(DecidedFrames):
         else:
             self._framer.keep_from_next_frame(data, at)
 
-    def _read_beyond_header(
+    def _read_request_as_handling_says(
         self, handling: RequestHandling, data: bytes, at: int, stop: int, out: list[Command]
     ) -> bool | None:
         """Read more of a request than its header; whether it is answered, None: not known yet, or refused."""
@@ -468,7 +468,7 @@ class Requests(DecidedFrames):
     ) -> InterceptedExchange:
         """The exchange that an intercepted request begins."""
         base = handling.base
-        answered = self._read_beyond_header(base, frame, 0, len(frame), out) if base.reads else True
+        answered = self._read_request_as_handling_says(base, frame, 0, len(frame), out) if base.reads else True
         return InterceptedExchange(base, correlation_id, frame, now_ns, answered=answered is not False)
 
     def _block_direction(self, out: list[Command]) -> None:

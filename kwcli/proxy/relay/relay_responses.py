@@ -190,7 +190,7 @@ class Responses(DecidedFrames):
             rewritten = self._rewritten_answers.rewrite_answer(reading, frame, addresses)
         except RewriteFailed as failure:
             return [
-                *self._release_reserved(),
+                *self._release_reserved_memory(),
                 self._state.make_close_command(f"{handling} cannot be passed on: {failure.text}"),
             ]
         out: list[Command] = []
@@ -210,12 +210,12 @@ class Responses(DecidedFrames):
         part = b"" if self._framer.wanted else self._framer.join_held()
         if part and (what := describe_bytes(part)).startswith(":"):  # a TLS alert has seven bytes
             return [
-                *self._release_reserved(),
+                *self._release_reserved_memory(),
                 self._state.make_close_command(f"the broker sent no Kafka response{what}"),
             ]
         streamed = bool(waiting) and waiting[0][1].answer in (STREAM, TOKEN)
         out: list[Command] = [(SEND_CLIENT, part)] if part and streamed else []
-        out += self._release_reserved()
+        out += self._release_reserved_memory()
         text = "the broker closed the connection"
         if self.is_busy:
             text += " inside an answer"
@@ -266,7 +266,7 @@ class Responses(DecidedFrames):
                 self._yield_turn(data, at, start, out)
                 return
             if not in_flight:
-                self._stop_at_unasked(data, at, start, out)
+                self._close_for_unrequested_answer(data, at, start, out)
                 return
             correlation_id, handling, sent_ns = in_flight[0]
             answer = handling.answer
@@ -334,7 +334,7 @@ class Responses(DecidedFrames):
     ) -> bool:
         """Send our own answers, if they are due instead of the answer at `at`; whether to read on at `at`."""
         if answer != LOCAL:
-            self._stop_out_of_step(data, at, start, out)
+            self._close_for_unexpected_answer(data, at, start, out)
             return False
         if at > start:
             out.append((SEND_CLIENT, data[start:at]))
@@ -374,9 +374,9 @@ class Responses(DecidedFrames):
         if isinstance(handling, InterceptedExchange):
             self._ask_deciders(handling, frame, now_ns, out)
         else:
-            self._pass_answer(handling, frame, now_ns, out)
+            self._send_rewritten_answer(handling, frame, now_ns, out)
 
-    def _pass_answer(
+    def _send_rewritten_answer(
         self,
         handling: RequestHandling,
         frame: bytes,
@@ -392,7 +392,7 @@ class Responses(DecidedFrames):
             try:
                 reading = self._rewritten_answers.read_answer(handling.api_key, handling.version, frame)
             except RewriteFailed as failure:
-                out += self._release_reserved()
+                out += self._release_reserved_memory()
                 out.append(self._state.make_close_command(f"{handling} cannot be passed on: {failure.text}"))
                 return
             if reading.found:
@@ -424,7 +424,7 @@ class Responses(DecidedFrames):
         except RewriteFailed:
             return ()
 
-    def _release_reserved(self) -> list[Command]:
+    def _release_reserved_memory(self) -> list[Command]:
         size, self._reserved = self._reserved, 0
         return [(RELEASE, size)] if size else []
 
@@ -456,7 +456,7 @@ class Responses(DecidedFrames):
             return out
         self._blocked = False
         if self._due is not None:
-            self._apply_due(now_ns, out)
+            self._apply_delayed_decision(now_ns, out)
         else:
             self._send_due_pieces(out)
         self._resume_behind_answer(now_ns, out)
@@ -480,13 +480,13 @@ class Responses(DecidedFrames):
         frame = decision.frame if decision.frame is not None else exchange.response
         self._blocked = False
         if not frame:
-            out += self._release_reserved()
+            out += self._release_reserved_memory()
             self.end_by_decision(decision, out)
         elif decision.delivery is None and not decision.mute_ns and decision.then is Then.GO_ON:
-            self._pass_answer(exchange.base, frame, now_ns, out, exchange)
+            self._send_rewritten_answer(exchange.base, frame, now_ns, out, exchange)
         else:
             self._decision = decision
-            self._pass_answer(exchange.base, frame, now_ns, out, exchange)
+            self._send_rewritten_answer(exchange.base, frame, now_ns, out, exchange)
 
     def send_own_answers(self, now_ns: int, out: list[Command]) -> None:
         """Send answers of the proxy itself, as far as no broker's answer is due before them."""
@@ -505,14 +505,14 @@ class Responses(DecidedFrames):
             assert reply is not None
             if decision.delivery is not None or decision.mute_ns or decision.then is not Then.GO_ON:
                 self._decision = decision
-            self._pass_answer(exchange.base, reply, now_ns, out, exchange)
+            self._send_rewritten_answer(exchange.base, reply, now_ns, out, exchange)
 
     def _send_answer(self, frame: bytes, out: list[Command]) -> None:
         """Send an answer to the client, in the way that was decided."""
         decision = self._decision
         if decision is None:
             out.append((SEND_CLIENT, frame))
-            out += self._release_reserved()
+            out += self._release_reserved_memory()
             return
         self._steps.extend(decision.delivery.split_into_steps(frame) if decision.delivery is not None else [(0, frame)])
         self._send_due_pieces(out)
@@ -529,7 +529,7 @@ class Responses(DecidedFrames):
                 return
             steps.popleft()
             out.append((SEND_CLIENT, piece))
-        out += self._release_reserved()
+        out += self._release_reserved_memory()
         decision, self._decision = self._decision, None
         assert decision is not None
         if decision.mute_ns:
@@ -562,7 +562,7 @@ class Responses(DecidedFrames):
 
     # Bytes that are no answer, or not the one that is due
 
-    def _stop_at_unasked(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
+    def _close_for_unrequested_answer(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
         got = _HEAD.unpack_from(data, at)[1] if len(data) - at >= _HEAD_SIZE else None
         if got is not None and got == self._last:
             reason = f"the broker answered twice, with correlation id {got}"
@@ -570,7 +570,7 @@ class Responses(DecidedFrames):
             reason = f"the broker sent {format_bytes(len(data) - at)} that answer no request{describe_bytes(data[at:])}"
         self._close_with_reason(data, at, start, reason, out)
 
-    def _stop_out_of_step(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
+    def _close_for_unexpected_answer(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
         size, got = _HEAD.unpack_from(data.ljust(at + _HEAD_SIZE, b"\0"), at)
         in_flight = self._state.in_flight
         due, handling, _ = in_flight[0]

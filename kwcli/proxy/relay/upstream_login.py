@@ -111,7 +111,7 @@ class UpstreamLogin:
         if self._passing:
             self._pass_or_refuse_requests(data, now_ns)
         else:
-            self._keep_unsent(data)
+            self._hold_unsent_bytes(data)
         return self._take_commands()
 
     def end_client_side(self) -> list[Command]:
@@ -172,7 +172,7 @@ class UpstreamLogin:
         if self._ending and self._passing:
             self._out.append((END, SERVER))
 
-    def _keep_unsent(self, data: bytes) -> None:
+    def _hold_unsent_bytes(self, data: bytes) -> None:
         if not self._unsent:
             self._out.append((PAUSE_CLIENT,))
         self._unsent.append(data)
@@ -228,7 +228,7 @@ class UpstreamLogin:
     def _renew_login(self, rest: bytes) -> None:
         self._passing = False
         self._out.append((CREDENTIALS,))
-        self._keep_unsent(rest)
+        self._hold_unsent_bytes(rest)
 
     def _refuse_sasl_request(self, frame: bytes) -> None:
         key, version = int.from_bytes(frame[4:6], "big"), int.from_bytes(frame[6:8], "big", signed=True)
@@ -370,7 +370,7 @@ class BrokerLogin:
 
     def _start_mechanism(self) -> None:
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(self._timeout_s, self._end_late_login)
+        self._timer = loop.call_later(self._timeout_s, self._end_login_after_timeout)
         self._asking = loop.create_task(self._make_mechanism())
 
     async def _make_mechanism(self) -> None:
@@ -383,7 +383,7 @@ class BrokerLogin:
             self._asking = None
         self._carry_out_commands(self._core.log_in_with(mechanism, self._relay.now_ns()))
 
-    def _handle_ready(self) -> None:
+    def _note_login_done(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -391,7 +391,7 @@ class BrokerLogin:
         self._backoff.forget_broker(self._address)
         self._relay.pause_for_login(False)
 
-    def _end_late_login(self) -> None:
+    def _end_login_after_timeout(self) -> None:
         self._end_with_address(f"did not finish the login within {self._timeout_s:.3g} s")
 
     def _end_with_address(self, text: str) -> None:
@@ -418,7 +418,7 @@ _CARRY_OUT: Final[dict[int, Callable[[BrokerLogin, Command], None]]] = {
     SEND_CLIENT: lambda login, command: login._relay.handle_broker_bytes(command[1]),
     CREDENTIALS: lambda login, _: login._start_mechanism(),
     PAUSE_CLIENT: lambda login, _: login._relay.pause_for_login(True),
-    READY: lambda login, _: login._handle_ready(),
+    READY: lambda login, _: login._note_login_done(),
     NOTE: lambda login, command: login._relay.say_once(command[1]),
     CLOSE: lambda login, command: login._end_with_address(command[1]),
     END: lambda login, _: login._relay.end_broker_side(),

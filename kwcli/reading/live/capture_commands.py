@@ -110,7 +110,7 @@ class CommandProcess:
             why = (getattr(error, "strerror", None) or str(error)).lower()
             raise InputProblem(f"{command.name}: {command.words[0]}: {why}") from None
         self._guard = self._start_guard(self._process.pid)
-        self._said = Thread(target=self._tell_lines, daemon=True)
+        self._said = Thread(target=self._report_stderr_lines, daemon=True)
         self._said.start()
 
     @staticmethod
@@ -179,7 +179,7 @@ class CommandProcess:
                 self._guard.stdin.close()
             self._guard.wait()
 
-    def _tell_lines(self) -> None:
+    def _report_stderr_lines(self) -> None:
         """Tell the lines of its standard error, and what it has begun and does not go on with."""
         assert self._process.stderr is not None
         told = 0

@@ -101,7 +101,7 @@ def list_live_inputs(
 
 
 class InputReceiver(Protocol):
-    """What gets the bytes of inputs, in the thread that calls `take_given`."""
+    """What gets the bytes of inputs, in the thread that calls `deliver_received`."""
 
     def begin_input(self, one: LiveInput, now_s: float) -> None:
         """A capture of this input begins; after the first time, its command was started again."""
@@ -146,26 +146,26 @@ class LiveInputs:
         for one in self.inputs:
             self._start_input(one)
 
-    def take_given(self) -> None:
+    def deliver_received(self) -> None:
         """Hand on what the threads have given; wait a moment where that is nothing."""
         try:
             one, turn, given = self._given.get(timeout=TICK_S)
         except queue.Empty:
             return
         for _ in range(_PIECES_MAX):
-            self._take_from_input(one, turn, given)
+            self._handle_received(one, turn, given)
             try:
                 one, turn, given = self._given.get_nowait()
             except queue.Empty:
                 return
-        self._take_from_input(one, turn, given)
+        self._handle_received(one, turn, given)
 
-    def take_rest(self) -> None:
+    def deliver_remaining(self) -> None:
         """Hand on what commands have said before they ended."""
         while not self._given.empty():
-            self.take_given()
+            self.deliver_received()
 
-    def look_after_inputs(self, now_s: float) -> None:
+    def maintain_inputs(self, now_s: float) -> None:
         """Let threads go on or wait; start commands again; tell which inputs are silent."""
         for one in self.inputs:
             if one.starts_s is not None and now_s >= one.starts_s:
@@ -210,7 +210,7 @@ class LiveInputs:
         one.may_read.set()
         one.tries += 1
         if one.command is not None:
-            tell = partial(self._put_given, one, one.tries)
+            tell = partial(self._queue_received, one, one.tries)
             try:  # in this thread: what a command says is told in the order of the inputs
                 one.process = CommandProcess(one.command, tell)
             except InputProblem as problem:
@@ -219,7 +219,7 @@ class LiveInputs:
         one.thread = Thread(target=self._run_thread, args=(one, one.tries), daemon=True)
         one.thread.start()
 
-    def _put_given(self, one: LiveInput, turn: int, given: _Given) -> None:
+    def _queue_received(self, one: LiveInput, turn: int, given: _Given) -> None:
         self._given.put((one, turn, given))
 
     def _run_thread(self, one: LiveInput, turn: int) -> None:
@@ -229,7 +229,7 @@ class LiveInputs:
         try:
             for piece in self._read_pieces(one, turn):
                 if piece:
-                    self._put_given(one, turn, piece)
+                    self._queue_received(one, turn, piece)
                     one.may_read.wait()
                 if one.is_stopped:
                     return
@@ -241,25 +241,25 @@ class LiveInputs:
             if process is not None:
                 process.close_output()
                 process.wait_for_words()
-        self._put_given(one, turn, ended)
+        self._queue_received(one, turn, ended)
 
     def _read_pieces(self, one: LiveInput, turn: int) -> Iterator[bytes]:
         if one.interface is not None:
             return one.interface.stream_pcapng()
         if one.process is not None:
-            tell = partial(self._put_given, one, turn)
+            tell = partial(self._queue_received, one, turn)
             pieces = skip_text_before_capture(one.name, one.process.read_pieces(), tell)
             return CaptureSource(one.name, lambda _: next(pieces, b"")).read_plain_pieces()
         assert one.word is not None
         source = open_source(one.word, self._env)  # waits for the writer of a pipe
         head = source.peek_head()
         if begins_as_json(head) or begins_as_request_log(head):
-            self._put_given(one, turn, source)
+            self._queue_received(one, turn, source)
             return iter(())
         one.source = source
         return source.read_capture_pieces()
 
-    def _take_from_input(self, one: LiveInput, turn: int, given: _Given) -> None:
+    def _handle_received(self, one: LiveInput, turn: int, given: _Given) -> None:
         if isinstance(given, str):
             self._report_text(one, given)
         elif turn != one.tries or not one.is_open:

@@ -126,7 +126,7 @@ class LivePlaces(PacketSource):
         inputs.start()
         try:
             while inputs.are_going_on:
-                inputs.take_given()
+                inputs.deliver_received()
                 now_s = self._env.monotonic()
                 segments = (
                     [] if self._waits_for_clocks(now_s) else self._leave_out_copies(self._merger.take_segments(now_s))
@@ -134,14 +134,14 @@ class LivePlaces(PacketSource):
                 clock.note_segments(segments)
                 if self._keeper is not None:
                     self._keeper.write_due_packets(now_s)
-                inputs.look_after_inputs(now_s)
+                inputs.maintain_inputs(now_s)
                 self.is_broken = inputs.is_broken
                 yield SegmentBatch(segments, clock.now_ns())
         except KeyboardInterrupt:  # while it waits: packets that wait for those of other places have been captured
-            inputs.take_given()
+            inputs.deliver_received()
             yield self._take_rest(clock)
             raise
-        inputs.take_rest()
+        inputs.deliver_remaining()
         self.is_broken = inputs.is_broken
         yield self._take_rest(clock)
 

@@ -53,8 +53,8 @@ __all__ = [
     "PacketTap",
     "ReadingView",
     "add_metrics_export",
+    "make_format_view",
     "paths_for_order",
-    "view_of_format",
 ]
 
 
@@ -113,7 +113,7 @@ class ReadingView(NamedTuple):
     name_files: Callable[[Sequence[str]], None] | None = None
 
 
-def view_of_format(settings: Settings) -> ReadingView:
+def make_format_view(settings: Settings) -> ReadingView:
     """The view of the format that `-o` names."""
     return ReadingView(renderer_needs(settings), partial(open_renderer, settings), remembers=shows_history(settings))
 
@@ -126,7 +126,7 @@ def add_metrics_export(
         return view
     from kwcli.reading.sinks.export_metrics import export_metrics_of
 
-    view = view or view_of_format(settings)
+    view = view or make_format_view(settings)
     needs, opened = export_metrics_of(env, settings, capture, view.needs, view.open)
     return view._replace(needs=needs, open=opened)
 
@@ -237,7 +237,7 @@ class FilteredRowSink:
 
     # -- several processes ---------------------------------------------------------------------------------------------
 
-    def share_rendering(self, asked: CaptureOptions, size: int | None, context: Context) -> None:
+    def start_render_jobs(self, asked: CaptureOptions, size: int | None, context: Context) -> None:
         """Have several processes show the rows, where that is possible and `size` bytes may have enough of them."""
         if asked.jobs < 2 or asked.metrics is not None or asked.otlp is not None or self._sorted is not None:
             return
@@ -278,7 +278,7 @@ class FilteredRowSink:
         if self.learn_from_rows is not None:
             self.learn_from_rows(rows)
         if self.host_names is not None:
-            self.host_names.name_rows(rows)  # the tap filters rows as well
+            self.host_names.add_names_to_rows(rows)  # the tap filters rows as well
         if self._tap is not None:
             self._tap.note_rows(rows, numbered=bool(self._file_names))
         if self.end_of_connection is not None:

@@ -40,7 +40,7 @@ class HostNames:
         self.names = names
         self._by_end: dict[str, str | None] = {}
 
-    def name_rows(self, rows: Iterable[Settled]) -> None:
+    def add_names_to_rows(self, rows: Iterable[Settled]) -> None:
         """Add the names of both ends to exchanges."""
         for row in rows:
             if row.kind != "exchange":
@@ -54,10 +54,10 @@ class HostNames:
                     extra["broker_name"] = broker
                 row.extra = extra
 
-    def name_ends(self, ends: Any) -> Any:
+    def name_addresses(self, ends: Any) -> Any:
         """An address, with a port or without, or a list of some, with names in place of addresses that have one."""
         if isinstance(ends, list):
-            return list(map(self.name_ends, ends))
+            return list(map(self.name_addresses, ends))
         if not isinstance(ends, str):
             return ends
         bare = self.names.get(_parse_address(ends) or "")

@@ -201,7 +201,7 @@ class Worker:
         result: PartResult = pickle.loads(memoryview(data)[_SIZE.size :])
         return result
 
-    def end_parts(self) -> None:
+    def announce_end(self) -> None:
         """Let the process end: no part will come."""
         if self.parts >= 0:
             os.close(self.parts)
@@ -209,14 +209,14 @@ class Worker:
 
     def end_and_get_result(self) -> PartResult | None:
         """Let the process end; returns its last result."""
-        self.end_parts()
+        self.announce_end()
         while not self.is_done:
             self.read_result_bytes()
         return self.parse_result()
 
     def close_and_wait(self) -> int:
         """Close the pipes and wait for the end of the process, which is near; returns its exit code."""
-        self.end_parts()
+        self.announce_end()
         os.close(self.result)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
@@ -377,7 +377,7 @@ class RenderJobs:
             self._ready.append(self._pack_part(self._packer))
         if self._parts:
             self._collect_results(0)
-        self._give_parts_to_workers()
+        self._send_parts_to_workers()
         if not self._jobs:
             self._write_waiting_rows()
         while len(self._ready) > self._jobs:
@@ -390,7 +390,7 @@ class RenderJobs:
         self._rows = self._size = 0
         return part
 
-    def _give_parts_to_workers(self) -> None:
+    def _send_parts_to_workers(self) -> None:
         """Give the ready parts to workers that have none; start workers while there are fewer than `jobs`."""
         busy = {worker.pid for worker, _ in self._parts}
         while self._ready:
@@ -407,11 +407,11 @@ class RenderJobs:
                     self._jobs = len(self._workers)
                 continue
             with _block_signals():
-                self._give_part(worker, self._ready.popleft())
+                self._send_part_to_worker(worker, self._ready.popleft())
             self._grant_turn()
             busy.add(worker.pid)
 
-    def _give_part(self, worker: Worker, part: PackedPart) -> None:
+    def _send_part_to_worker(self, worker: Worker, part: PackedPart) -> None:
         written = BytesIO()
         missed = RowPacker(written.write)
         missed.add(worker.missed)
@@ -450,7 +450,7 @@ class RenderJobs:
                 self._collect_results(None)
             self._output.flush()
         for worker in self._workers:
-            worker.end_parts()  # so that all of them end at the same time
+            worker.announce_end()  # so that all of them end at the same time
         while self._workers:
             with _block_signals():
                 worker = self._workers[-1]
@@ -518,7 +518,7 @@ class RenderJobs:
         except Exception:
             self._output.flush()  # the output of parts before the error
             raise
-        self._give_parts_to_workers()
+        self._send_parts_to_workers()
         self._grant_turn()
 
     def _checked_result(self, worker: Worker, result: PartResult | None) -> PartResult:

@@ -108,13 +108,13 @@ class RuleFiles:
             parse_rule_or_fail(text, f"--fault {number}: column " if len(rules) > 1 else "--fault: column ")
             for number, text in enumerate(rules, 1)
         ]
-        self._parts: list[_RuleFile | list[Rule]] = [self._read_part(name) for name in names]
+        self._parts: list[_RuleFile | list[Rule]] = [self._read_rules_or_preset(name) for name in names]
         self._added: list[Rule] = []  # by the control interface
         self._removed: set[str] = set()
         self.seed = seed
         self.faults = FaultDecider(list(self._iterate_rules()), seed, now_ns)
 
-    def _read_part(self, name: str) -> _RuleFile | list[Rule]:
+    def _read_rules_or_preset(self, name: str) -> _RuleFile | list[Rule]:
         if not name.startswith(PRESET):
             file = _RuleFile(name)
             file.read_rules()

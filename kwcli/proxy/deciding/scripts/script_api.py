@@ -322,12 +322,12 @@ class _Body:
         moved: dict[str, RedactedValue] = {}
         body = encode_message(*self._code, self._side, _copy_with_stars(self.value, "", moved))
         frame = add_size_field(self._frame[SIZE_FIELD : self._at] + body)
-        fills = list(self._place_secrets(frame, moved)) if self._secrets else []
+        fills = list(self._find_places_of_secrets(frame, moved)) if self._secrets else []
         if frame == self._frame and all((start, end) == (old, stop) for start, end, old, stop in fills):
             return None
         return frame, fills
 
-    def _place_secrets(self, frame: bytes, moved: dict[str, RedactedValue]) -> Iterator[Fill]:
+    def _find_places_of_secrets(self, frame: bytes, moved: dict[str, RedactedValue]) -> Iterator[Fill]:
         """Where secrets go in the new frame. Raises ScriptError unless each place of a secret gets a whole old one."""
         inside = iter(self._inside)
         for part in self._list_value_parts(frame):

@@ -282,10 +282,10 @@ class ScriptDecider:
         stamp = _stamp_of_file(self.path)
         if stamp is not None and stamp != self._stamp:
             self._stamp = stamp
-            self._load_again()
+            self._reload_script()
         asyncio.get_running_loop().call_later(_WATCH_S, self._watch_file)
 
-    def _load_again(self) -> None:
+    def _reload_script(self) -> None:
         """Load the script into a new process."""
         if self._next is not None:
             self._next.kill()
@@ -299,7 +299,7 @@ class ScriptDecider:
     def _stop_loading(self, process: _Process) -> None:
         """Give up a process that takes too long to load the script."""
         if process is self._next and not self._ended:
-            self._handle_loaded(process, None)
+            self._handle_loaded_script(process, None)
 
     def _handle_lost_process(self, process: _Process) -> None:
         """Handle the end of a process; one that is needed ends by itself only if the script does that (`os._exit`)."""
@@ -311,9 +311,9 @@ class ScriptDecider:
                 return
         self._say(f"{self.path}: the script ended its process; frames pass unchanged until the file is saved")
         self._process = None
-        self._pass_all()
+        self._pass_waiting_frames()
 
-    def _pass_all(self) -> None:
+    def _pass_waiting_frames(self) -> None:
         """Pass the frames that wait, and all further ones until a script is loaded."""
         self._cancel_timer()
         self._functions = []
@@ -355,10 +355,10 @@ class ScriptDecider:
             told = _find_secrets_if_any(request, "request", code, None)
             secrets = [request[start:stop] for start, stop in told]
             spans = told if side == "request" else _find_secrets_if_any(original, side, code, secrets)
-            request = _hide_spans(request, told)
+            request = _overwrite_with_stars(request, told)
         frames = request
         if exchange.response is not None:
-            frames += _hide_spans(original, spans)
+            frames += _overwrite_with_stars(original, spans)
         self._count += 1
         message = {
             "n": self._count,
@@ -404,13 +404,13 @@ class ScriptDecider:
         if process is not None:
             process.kill()
         self._sent = 0
-        self._load_again()
+        self._reload_script()
         self._finish_job(job, PASS)
 
     def _handle_answer(self, process: _Process, said: dict[str, Any], frame: bytes) -> None:
         """Take a message of a process: that it has loaded the script, or the answer about the first job."""
         if process is self._next:
-            self._handle_loaded(process, said)
+            self._handle_loaded_script(process, said)
         if process is not self._process or "n" not in said:
             return
         if not self._jobs or self._jobs[0].message["n"] != said["n"]:
@@ -429,7 +429,7 @@ class ScriptDecider:
             return
         self._carry_out_action(job, said, frame)
 
-    def _handle_loaded(self, process: _Process, said: dict[str, Any] | None) -> None:
+    def _handle_loaded_script(self, process: _Process, said: dict[str, Any] | None) -> None:
         """Put the process that was started last to work, or report why the script does not load (None: not in time)."""
         self._next = None
         problem = self._take_functions(process, said)
@@ -438,7 +438,7 @@ class ScriptDecider:
             self._say(f"{problem}: {going_on}")
             process.kill()
             if self._process is None:
-                self._pass_all()
+                self._pass_waiting_frames()
             return
         self._failing.clear()
         old, self._process = self._process, process
@@ -569,7 +569,7 @@ def _find_secrets_if_any(
     return find_secrets(frame, side, code, told)[0] if may_have_secret(*code, side) else []
 
 
-def _hide_spans(frame: bytes, spans: list[tuple[int, int]]) -> bytes:
+def _overwrite_with_stars(frame: bytes, spans: list[tuple[int, int]]) -> bytes:
     if not spans:
         return frame
     out = bytearray(frame)
