@@ -56,7 +56,7 @@ def build_filter(
         if option == "--client":
             parts += [f"({' or '.join(map(_build_client_expression, values))})"] if values else []
         elif texts := [
-            quote_filter_text(text) for value in values for text in _EXPANDED.get(option, _keep_word)(value)
+            quote_filter_text(text) for value in values for text in _EXPANDED.get(option, _list_single_word)(value)
         ]:
             part = f"{_QUESTIONS[option]} ({', '.join(texts)})"
             _parse_filter(part, option)
@@ -71,7 +71,7 @@ def build_filter(
     return parse(" and ".join(parts))
 
 
-def _keep_word(word: str) -> list[str]:
+def _list_single_word(word: str) -> list[str]:
     return [word]
 
 

@@ -111,7 +111,7 @@ class LiveMerger:
             (time_ns + by_ns, came_s, shift_segment(segment, by_ns)) for time_ns, came_s, segment in place.waiting
         )
 
-    def end_place(self, number: int) -> None:
+    def stop_waiting_for_place(self, number: int) -> None:
         """Wait for a place no longer: nothing more comes of it."""
         self._places[number].is_open = False
 
@@ -132,16 +132,16 @@ class LiveMerger:
             if not heads:
                 return out
             _, number = min(heads)
-            if not self._take_from(number, out, now_s):
+            if not self._take_segments_of_place(number, out, now_s):
                 return out
 
-    def take_all(self) -> list[Segment]:
+    def take_all_segments(self) -> list[Segment]:
         """All segments that wait, by time: there will be no more."""
         for place in self._places:
             place.is_open = False
         return self.take_segments(0.0)
 
-    def _take_from(self, number: int, out: list[Segment], now_s: float) -> bool:
+    def _take_segments_of_place(self, number: int, out: list[Segment], now_s: float) -> bool:
         """Take the segments of the place whose turn it is, up to another's turn; False where none may go yet."""
         turn_ns = free_ns = patient_ns = _NEVER
         for other, place in enumerate(self._places):

@@ -230,7 +230,7 @@ class ApiReader:
         return data[body : body + 2] == b"\0\0"
 
     @property
-    def decodes_plainly(self) -> bool:
+    def allows_fast_pairing(self) -> bool:
         """Whether the pairing loop may take requests of this version on its fast path."""
         if not self.known or self.version is None:
             return False
@@ -613,7 +613,7 @@ class ApiReaders:
             api_reader = ApiReader(key, version, self.needs)
             if len(self._known) < API_READERS_MAX:
                 self._known[key, version] = api_reader
-                if api_reader.decodes_plainly:
+                if api_reader.allows_fast_pairing:
                     self.plain[key << 16 | version] = api_reader
         return api_reader
 

@@ -114,7 +114,7 @@ class Context(PairingContext):
         self.awake: deque[int] | None = None
         self.woken = 0  # how many were added to `awake` since the last `rest`
 
-    def note_working(self, pairing: Pairing) -> None:
+    def mark_active(self, pairing: Pairing) -> None:
         """Note as awake a connection that begins, or has bytes again after a rest."""
         if self.awake is not None:
             self.awake.append(pairing.connection_info.number)
@@ -322,7 +322,7 @@ class Pairer:
         """The rows that settle with these chunks."""
         if chunks:
             self.note_times(chunks)
-            pair_frames_in_chunks(self.context, chunks, self._take_unusual_chunk)
+            pair_frames_in_chunks(self.context, chunks, self._handle_unusual_chunk)
         return self._take_settled_rows()
 
     def note_times(self, chunks: list[Chunk]) -> None:
@@ -357,7 +357,7 @@ class Pairer:
         self.context.other_rows = 0
         return out
 
-    def _take_unusual_chunk(
+    def _handle_unusual_chunk(
         self, half: Half, time_ns: int, packet: int, data: bytes | Gap | Retransmission | Close
     ) -> None:
         """Take events, and bytes of connections that are not, or not yet, Kafka."""
@@ -367,7 +367,7 @@ class Pairer:
             return
         pairing = self.context.pairings.get(number)
         if pairing is not None:
-            self._take_event_of_half(pairing, half, time_ns, packet, data)
+            self._handle_event_of_half(pairing, half, time_ns, packet, data)
             return
         undecided = self.context.undecided.get(number)
         if isinstance(data, Retransmission):
@@ -380,7 +380,7 @@ class Pairer:
             client = self._find_client_of_known_broker(half.connection, time_ns)
             if client is not None:
                 self._begin_pairing(undecided, client, time_ns)
-                self._take_unusual_chunk(half, time_ns, packet, data)
+                self._handle_unusual_chunk(half, time_ns, packet, data)
                 return
         before = undecided.held
         found = undecided.feed((half, time_ns, packet, data))
@@ -418,13 +418,13 @@ class Pairer:
             self.context.add_skipped(Skipped(info, None, facts.size, "tls", detail, facts.time_ns))
             self.context.summary.foreign[foreign_protocol_name(detail), _port_of_endpoint(first.target)] += 1
 
-    def _take_event_of_half(
+    def _handle_event_of_half(
         self, pairing: Pairing, half: Half, time_ns: int, packet: int, data: bytes | Gap | Retransmission
     ) -> None:
         first = half is half.connection.first
         if pairing.resting:
             pairing.restore_initial_state()
-            self.context.note_working(pairing)
+            self.context.mark_active(pairing)
         direction = pairing.requests if first == pairing.client_first else pairing.responses
         pairing.client = half if direction.request else half.peer
         half.state = direction
@@ -510,7 +510,7 @@ class Pairer:
                 connection.prefix.size_of_half(first=each) for each in (first, not first)
             )
         context.pairings[connection.number] = pairing
-        context.note_working(pairing)
+        context.mark_active(pairing)
         if connection.prefix is not None:
             self._skip_prefix(info, connection.prefix)
         pairing.client = client
@@ -521,10 +521,10 @@ class Pairer:
                 size, since = undecided.dropped.get(half is connection.first, (0, undecided.first_held_ns(half)))
                 lose_sync(direction, "midstream", "the capture begins inside the stream", since, 0, size)
         chunks, undecided.chunks = undecided.chunks, []
-        pair_frames_in_chunks(context, chunks, self._take_unusual_chunk)
+        pair_frames_in_chunks(context, chunks, self._handle_unusual_chunk)
         if facts is None and context.doubtful is not None and context.doubtful.ended:
             for other, how in context.doubtful.take_all_to(client.target):
-                self._settle_doubtful_connection(other, how, other.connection.first)
+                self._decide_doubtful_connection(other, how, other.connection.first)
 
     def _make_info(self, connection: Connection, client: Half) -> ConnectionInfo:
         """The ends of a connection of which this half is the client's."""
@@ -538,14 +538,14 @@ class Pairer:
         detail = prefix.describe(info.sender)
         self.context.add_skipped(Skipped(info, side, sum(prefix.sizes), "prefix", detail, prefix.time_ns))
 
-    def remember_earlier_exchanges(self, only_libraries: bool = False) -> None:
+    def note_facts_of_earlier_exchanges(self, only_libraries: bool = False) -> None:
         """Note in exchanges the facts that earlier ones tell. To be called before the first `feed`."""
         from decoders.exchanges.facts_from_earlier_exchanges import History
 
         if self.context.history is None:
             self.context.history = History()
         if only_libraries:
-            self.context.history.remember_libraries_only()
+            self.context.history.note_libraries_only()
 
     def _end_pairing(self, pairing: Pairing, how: How, connection: Connection | None = None) -> None:
         del self.context.pairings[pairing.connection_info.number]
@@ -627,22 +627,22 @@ class Pairer:
                 context.doubtful.add(undecided, how)
                 self._give_up_doubtful_connections(DOUBTFUL_MAX)
                 return True
-        self._settle_undecided_connection(undecided, how, client, time_ns)
+        self._decide_undecided_connection(undecided, how, client, time_ns)
         return False
 
     def _give_up_doubtful_connections(self, most: int) -> None:
         """Settle the oldest doubtful connections as not Kafka, until at most `most` bytes are held."""
         doubtful = self.context.doubtful
         while doubtful is not None and doubtful.ended and doubtful.held > most:
-            self._settle_doubtful_connection(*doubtful.take_oldest(), None)
+            self._decide_doubtful_connection(*doubtful.take_oldest(), None)
 
-    def _settle_doubtful_connection(self, undecided: UndecidedConnection, how: How, client: Half | None) -> None:
+    def _decide_doubtful_connection(self, undecided: UndecidedConnection, how: How, client: Half | None) -> None:
         """Settle a connection that ended before; `client`: where its server has proved to be a broker."""
         self.context.undecided[undecided.connection.number] = undecided
-        self._settle_undecided_connection(undecided, how, client, undecided.connection.last_ns)
+        self._decide_undecided_connection(undecided, how, client, undecided.connection.last_ns)
         undecided.connection.drop_references()
 
-    def _settle_undecided_connection(
+    def _decide_undecided_connection(
         self, undecided: UndecidedConnection, how: How, client: Half | None, time_ns: int
     ) -> None:
         """Settle a connection at its end: as Kafka where its client is known, at `time_ns` at the latest, else as none.

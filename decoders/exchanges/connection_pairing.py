@@ -271,10 +271,10 @@ class Pairing:
         """The latest request that waits for an answer, with its size field; empty where none does."""
         return next((each.request_raw or b"" for each in reversed(self.in_flight.list_waiting_requests())), b"")
 
-    def find_objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
+    def why_no_frame_head(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
         """Why the bytes at `at`, of a direction in step, cannot be the head of such a frame; None where they can."""
         if not direction.request:
-            return self._find_response_objection(direction, data, at, size)
+            return self._why_no_response_head(direction, data, at, size)
         if self.opening:
             self._note_first_frame(size, data[at + 4 : at + 5])
         if self.sasl.phase != SaslPhase.KAFKA and 0 <= size <= TOKEN_MAX:
@@ -292,7 +292,7 @@ class Pairing:
             return "oversized"
         return None
 
-    def _find_response_objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
+    def _why_no_response_head(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
         if self.sasl.tokens and 0 <= size <= TOKEN_MAX:
             return None
         if size < RESPONSE_LEAST:
@@ -336,22 +336,22 @@ class Pairing:
     def take_frame(self, direction: FrameDirection, frame: Frame) -> None:
         """Take a frame that has come to its end."""
         if direction.request:
-            self._take_request_frame(frame)
+            self._handle_request_frame(frame)
         else:
-            self._take_response_frame(frame)
+            self._handle_response_frame(frame)
 
-    def _take_request_frame(self, frame: Frame) -> None:
+    def _handle_request_frame(self, frame: Frame) -> None:
         data = frame.data
         if self.opening:
             self._note_first_frame(frame.size, data[4:5])
         if self.sasl.phase != SaslPhase.KAFKA:
             verdict = judge_request(data, 0)
             if verdict != YES and not (verdict and frame.missing):
-                self._take_token_frame(frame)
+                self._handle_token_frame(frame)
                 return
             self._end_token_phase()
         if len(data) < REQUEST_LEAST + 4:
-            self._take_frame_without_head(self.requests, frame)
+            self._handle_frame_without_head(self.requests, frame)
             return
         exchange = self._make_exchange_of_request(frame)
         api_reader = exchange._api_reader
@@ -417,7 +417,7 @@ class Pairing:
         self.budget.held += len(exchange.request_raw or b"")
         early = self.early.pop(correlation_id, None)
         if early is not None:
-            self._take_response_frame(early)
+            self._handle_response_frame(early)
 
     def _settle_unanswered(self, exchange: Exchange, reason: str) -> None:
         """Settle a request, taken out of the table, that nothing can answer any more."""
@@ -425,13 +425,13 @@ class Pairing:
         exchange.extra = {**(exchange.extra or {}), "reason": reason}
         self._settle_without_response(exchange, "unanswered")
 
-    def _take_response_frame(self, frame: Frame) -> None:
+    def _handle_response_frame(self, frame: Frame) -> None:
         data = frame.data
         while self.sasl.tokens and not self._is_handshake_response(data):
-            if self._take_token_answer(frame):
+            if self._handle_token_answer(frame):
                 return
         if len(data) < RESPONSE_HEAD:
-            self._take_frame_without_head(self.responses, frame)
+            self._handle_frame_without_head(self.responses, frame)
             return
         correlation_id = CORRELATION.unpack_from(data, 4)[0]
         exchange = self.in_flight.take_request(correlation_id)
@@ -482,7 +482,7 @@ class Pairing:
             set_guessed_request(exchange, self.context.api_readers)
         self.settle(exchange)
 
-    def _take_frame_without_head(self, direction: FrameDirection, frame: Frame) -> None:
+    def _handle_frame_without_head(self, direction: FrameDirection, frame: Frame) -> None:
         """Skip a frame of known size, of which not even the header is there."""
         detail = {"snaplen": "cut by the snap length", "incomplete": "cut off by the end of the connection"}
         size = min(frame.size + 4, direction.place - frame.place)  # it may be shorter than its size field says
@@ -543,7 +543,7 @@ class Pairing:
             self.sasl.phase = SaslPhase.KAFKA
             self._set_framing_of_sasl_phase()
 
-    def _take_token_frame(self, frame: Frame) -> None:
+    def _handle_token_frame(self, frame: Frame) -> None:
         exchange = Exchange()
         set_initial_values(exchange, self.connection_info, self.context.api_readers.unknown)
         exchange.outcome = "token"
@@ -563,7 +563,7 @@ class Pairing:
             return False
         return self.in_flight.first_request_with(CORRELATION.unpack_from(data, 4)[0]) is not None
 
-    def _take_token_answer(self, frame: Frame) -> bool:
+    def _handle_token_answer(self, frame: Frame) -> bool:
         exchange = self.sasl.take_token()
         if self.requests.lost_packet > (exchange.request_packet_end or 0):
             # Some tokens have no answer: this frame may answer a request among the lost bytes.

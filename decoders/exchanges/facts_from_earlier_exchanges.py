@@ -269,7 +269,7 @@ class History:
             WRITE_TXN_MARKERS: self._add_transaction_of_producer,
         }
 
-    def remember_libraries_only(self) -> None:
+    def note_libraries_only(self) -> None:
         """Note nothing but libraries from now on: no body is read."""
         self._readers = {}
 

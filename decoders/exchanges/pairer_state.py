@@ -217,7 +217,7 @@ def resume_pairing(context: Context, state: object) -> None:
     _resume_direction(pairing.requests, requests)
     _resume_direction(pairing.responses, responses)
     context.pairings[info.number] = pairing
-    context.note_working(pairing)
+    context.mark_active(pairing)
 
 
 def resume_request(context: Context, pairing: Pairing, state: object) -> Exchange:

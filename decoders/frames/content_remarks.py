@@ -15,7 +15,7 @@ from decoders.errors import DecodeError
 from decoders.protocol_facts.api_keys import FETCH, PRODUCE
 from decoders.protocol_facts.exchange_remarks import ExchangeRemark, make_remark
 from decoders.records.batch_layout import SIZE
-from decoders.records.codecs.lz4 import find_oddities
+from decoders.records.codecs.lz4 import find_lz4_oddities
 from decoders.records.summarize_records import read_batch_heads
 from decoders.schema.api_declaration import Plan, Side
 from decoders.schema.field_projection import make_walker_for_view, parse_want, project_walker
@@ -87,7 +87,7 @@ def find_lz4_remarks(
         for head in read_batch_heads((at, size), data):
             if head.magic == _MAGIC and head.codec == _LZ4:
                 packed = memoryview(data)[at + SIZE : at + head.size]
-                for identity, text in find_oddities(packed, checksums=checksums):
+                for identity, text in find_lz4_oddities(packed, checksums=checksums):
                     found.append(make_remark(side, identity, text, path=place, offset=at + SIZE - _SIZE_FIELD))
             at += head.size
     return found

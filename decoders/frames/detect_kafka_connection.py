@@ -38,7 +38,7 @@ from decoders.frames.read_and_judge_headers import (
     NO,
     REQUEST,
     YES,
-    is_request_of_unread_body,
+    has_request_head_but_unreadable_body,
     judge_request,
     judge_response,
     may_begin_frame,
@@ -195,7 +195,7 @@ class UndecidedConnection:
         verdict = judge_request(data, at)
         if verdict == YES:
             self.client = side.half
-        elif verdict != NO or (side.followed and is_request_of_unread_body(data, at)):
+        elif verdict != NO or (side.followed and has_request_head_but_unreadable_body(data, at)):
             _, key, version, correlation_id, _ = REQUEST.unpack_from(data, at)
             if len(side.asked) < ASKED_MAX and key != CONTROLLED_SHUTDOWN:
                 side.asked[correlation_id] = key, version

@@ -126,7 +126,7 @@ class Owner(Protocol):
     def report_skipped(self, direction: FrameDirection, unframed: Unframed, until_ns: int) -> None:
         """Skipped bytes are over; `until_ns` is 0 when the connection ended before a frame was found again."""
 
-    def find_objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
+    def why_no_frame_head(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
         """Why the head at `at`, of a direction in step, cannot be that of a frame of this size; None if it can."""
 
     def judge_frame(self, direction: FrameDirection, data: bytes, at: int) -> int:
@@ -329,7 +329,7 @@ def _cut_whole_frames(
             _keep_incomplete_head(direction, data[at:], first)
             direction.last = here
             return stop
-        reason = direction.owner.find_objection(direction, data, at, size)
+        reason = direction.owner.why_no_frame_head(direction, data, at, size)
         if reason is not None:
             direction.doubt = False
             detail = _describe_frameless_bytes(direction, data[at : at + FIRST_BYTES_MAX])

@@ -166,7 +166,7 @@ def judge_request(data: bytes, at: int, client_id: bytes | None = None) -> int:
     return judge_body(plan, data, body, end)
 
 
-def is_request_of_unread_body(data: bytes, at: int) -> bool:
+def has_request_head_but_unreadable_body(data: bytes, at: int) -> bool:
     """Whether a whole frame has the head of a request, and only its body is not in its layout: its answer decides."""
     if len(data) - at < REQUEST.size:
         return False

@@ -444,9 +444,9 @@ def guess_request(frame: bytes) -> list[Candidate]:
 
 def guess_response(frame: bytes, keys: Iterable[int] | None = None) -> list[Candidate]:
     """The responses that a frame with its size field may be, best first; of the APIs `keys` only, if given."""
-    found = _find_fitting(frame, _group_response_layouts(), keys)
+    found = _find_fitting_layouts(frame, _group_response_layouts(), keys)
     if not found:
-        found = _find_fitting(frame, _group_early_response_layouts(), keys)
+        found = _find_fitting_layouts(frame, _group_early_response_layouts(), keys)
     return sorted(found, key=lambda candidate: -candidate.score)
 
 
@@ -459,7 +459,7 @@ class _Fit(NamedTuple):
     long: bool
 
 
-def _find_fitting(frame: bytes, groups: tuple[WireForm, ...], keys: Iterable[int] | None) -> list[Candidate]:
+def _find_fitting_layouts(frame: bytes, groups: tuple[WireForm, ...], keys: Iterable[int] | None) -> list[Candidate]:
     starts = [_find_body_offset(frame, header_version) for header_version in (0, 1)]
     wanted = set(KEYS if keys is None else keys)
     fits = [

@@ -104,7 +104,7 @@ class HttpConversation:
         """The exchanges that are whole with these bytes of the client."""
         try:
             self._server.receive_data(data)
-            while not self.ended and self._take_client_event(self._server.next_event()):
+            while not self.ended and self._handle_client_event(self._server.next_event()):
                 pass
         except h11.ProtocolError:
             self.ended = True
@@ -113,7 +113,7 @@ class HttpConversation:
             found += self.feed_server(*self._early.popleft())
         return found
 
-    def _take_client_event(self, event: Any) -> bool:
+    def _handle_client_event(self, event: Any) -> bool:
         """Take an event; returns whether there may be another one."""
         if isinstance(event, h11.Request):
             self._request, self._sent = event, _HttpBody()

@@ -115,14 +115,14 @@ class WatchedReassembly(Reassembly):
         """Whether a segment that neither belongs to an open connection nor begins one is dropped."""
         return bool(segment[5] & (SYN | RST)) or self._connections.count_late_bytes(segment) is not None
 
-    def _take_segment_slowly(self, half: Half | None, segment: Segment) -> None:
+    def _handle_segment_on_slow_path(self, half: Half | None, segment: Segment) -> None:
         if half is not None and half.connection.drowsy:
             self._watcher.flush()
-        super()._take_segment_slowly(half, segment)
+        super()._handle_segment_on_slow_path(half, segment)
 
-    def _take_unusual_segment(self, half: Half | None, segment: Segment) -> None:
+    def _handle_unusual_segment(self, half: Half | None, segment: Segment) -> None:
         self._watcher.before_unusual_segment(half, segment)
-        super()._take_unusual_segment(half, segment)
+        super()._handle_unusual_segment(half, segment)
         self._watcher.after_unusual_segment(segment)
 
     def _close_connection(self, connection: Connection, how: How) -> None:

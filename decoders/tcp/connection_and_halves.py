@@ -202,7 +202,7 @@ class Half:
             return self.heard + 1 >= start or self.sure >= start
         return 0 < self.sent <= start or len(self.held) >= SURE
 
-    def note_trouble(self, time_ns: int, *, resets: bool) -> None:
+    def note_reset_or_zero_window(self, time_ns: int, *, resets: bool) -> None:
         """Note that this side resets the connection, or has a window of 0; to be called before `last_ns` is moved."""
         if resets:
             over = not self.last_ns or self.ended or self.peer.ended
@@ -456,7 +456,7 @@ class Connection:
         """Whether the FIN of both sides was reached."""
         return self.first.ended and self.second.ended
 
-    def note_if_known_long_enough(self, time_ns: int, packet: int, *, idle: bool) -> None:
+    def decide_if_known_long_enough(self, time_ns: int, packet: int, *, idle: bool) -> None:
         """Decide whether the connection is known long enough for a beginning without SYN to be believed."""
         if abs(packet - self.began_packet) >= MET or (idle and time_ns - self.began_ns >= MET_NS):
             self.known = True

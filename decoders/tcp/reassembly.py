@@ -5,8 +5,8 @@ length; the beginning of a connection may be before the capture; ports are used 
 a missing packet says nothing, one that never waits cuts frames that would have been whole.
 
 The idea. A segment that continues its half and acknowledges nothing unseen takes the fast path of `feed` (`python
--m tests.bench.capture`). All else goes through `_take_segment_slowly`, which holds segments back in two cases: bytes
-before them are missing, or the sender has acknowledged bytes of the other half that are not given yet, so that a
+-m tests.bench.capture`). All else goes through `_handle_segment_on_slow_path`, which holds segments back in two cases:
+bytes before them are missing, or the sender has acknowledged bytes of the other half that are not given yet, so that a
 response never overtakes its request. The connection stays on the slow path until nothing of it is held.
 
 ```
@@ -243,7 +243,7 @@ class Reassembly:
             return self._feed_after_long_silence(segments)
         out: list[Chunk] = []
         self._delivery.out = out
-        append, halves, slow = out.append, self._connections.halves, self._take_segment_slowly
+        append, halves, slow = out.append, self._connections.halves, self._handle_segment_on_slow_path
         for key, time_ns, packet, seq, ack, flags, data, cut in segments:
             try:
                 half = halves[key]
@@ -318,7 +318,7 @@ class Reassembly:
                 begin = index
         return out + self.feed(segments[begin:])
 
-    def _take_segment_slowly(self, half: Half | None, segment: Segment) -> None:
+    def _handle_segment_on_slow_path(self, half: Half | None, segment: Segment) -> None:
         """Take any segment; the fast path is a short cut for some."""
         self._delivery.time_ns, self._delivery.packet = segment[1:3]
         if half is not None:
@@ -331,13 +331,13 @@ class Reassembly:
                 out += self.feed([segment])
                 self._delivery.out = out
                 return
-        self._take_unusual_segment(half, segment)
+        self._handle_unusual_segment(half, segment)
 
-    def _take_unusual_segment(self, half: Half | None, segment: Segment) -> None:
+    def _handle_unusual_segment(self, half: Half | None, segment: Segment) -> None:
         """Take a segment that the fast path does not take, of a connection that is open or of none."""
         _, time_ns, packet, _, ack, flags, _, _ = segment
         half = (
-            self._take_syn_segment(half, segment) if flags & SYN else half or self._open_connection_midstream(segment)
+            self._handle_syn_segment(half, segment) if flags & SYN else half or self._open_connection_midstream(segment)
         )
         if half is None:
             return
@@ -350,7 +350,7 @@ class Reassembly:
                 peer.acked = max(peer.acked, place)
                 peer.heard = peer.heard or place
         if flags & (RST | ZERO_WINDOW):
-            half.note_trouble(time_ns, resets=bool(flags & RST))
+            half.note_reset_or_zero_window(time_ns, resets=bool(flags & RST))
         self._hold_segment(half, segment)
         half.last_ns = time_ns
         half.packets += 1
@@ -381,7 +381,7 @@ class Reassembly:
             half.sent = half.sent or start  # a keep-alive that carries a byte: no Kafka message has one byte
             return
         if abs(start - half.place) >= FAR:
-            self._take_stray_segment(half, segment)
+            self._handle_stray_segment(half, segment)
             return
         end = start + size
         ack = ack if flags & ACK else -1
@@ -397,7 +397,7 @@ class Reassembly:
         if role == RESETS or (role == ENDS and end >= start and not half.ended):
             delivery.hold_segment(half, (end, end, time_ns, packet, ack, b"", role))
 
-    def _take_stray_segment(self, half: Half, segment: Segment) -> None:
+    def _handle_stray_segment(self, half: Half, segment: Segment) -> None:
         """Take a segment far from where the stream is: it is believed, with its run, once that has SURE segments."""
         _, time_ns, packet, seq, ack, flags, data, cut = segment
         self.counts["stray"] += 1
@@ -430,7 +430,7 @@ class Reassembly:
     def _advance_connection(self, connection: Connection) -> None:
         """Give all that can be given of a connection, holes that are lost included; then decide on its path."""
         delivery, time_ns, packet = self._delivery, self._delivery.time_ns, self._delivery.packet
-        connection.note_if_known_long_enough(time_ns, packet, idle=False)
+        connection.decide_if_known_long_enough(time_ns, packet, idle=False)
         delivery.release_ready(connection)
         halves = (connection.first, connection.second)
         if connection in self._waiting:
@@ -439,11 +439,11 @@ class Reassembly:
             delivery.give_up_holes(connection)
         while max(half.held_size for half in halves) > OUT_OF_ORDER_MAX and delivery.give_up_first_hole(connection):
             pass
-        self._settle_connection(connection)
+        self._close_or_reschedule_connection(connection)
 
     # Beginning and end of connections
 
-    def _take_syn_segment(self, half: Half | None, segment: Segment) -> Half | None:
+    def _handle_syn_segment(self, half: Half | None, segment: Segment) -> Half | None:
         """The half that a SYN begins, or None when it is a copy of one that was seen."""
         key, time_ns, _, seq, ack, flags, _, _ = segment
         first = seq + 1 & MASK
@@ -524,9 +524,9 @@ class Reassembly:
         idle = idle or silent  # then the packets of other connections do not matter
         if connection in self._waiting:
             delivery.time_ns, delivery.packet = connection.last_time_and_packet
-            connection.note_if_known_long_enough(time_ns, packet, idle=idle)
+            connection.decide_if_known_long_enough(time_ns, packet, idle=idle)
             delivery.release_ready(connection)
-            self._settle_connection(connection)
+            self._close_or_reschedule_connection(connection)
             delivery.time_ns, delivery.packet = time_ns, packet
         while connection in self._waiting:
             since = connection.oldest_expired_mark(time_ns, packet, idle=idle)
@@ -535,7 +535,7 @@ class Reassembly:
             delivery.time_ns, delivery.packet = connection.last_time_and_packet
             connection.end_patience(time_ns, packet, since, idle=idle)
             delivery.give_up_holes(connection)
-            self._settle_connection(connection)
+            self._close_or_reschedule_connection(connection)
             delivery.time_ns, delivery.packet = time_ns, packet
         if self._reset_is_due(connection, idle=idle):
             self._close_connection(connection, "rst")
@@ -549,7 +549,7 @@ class Reassembly:
         passed = abs(self._delivery.packet - packet)
         return self._delivery.time_ns >= reset_ns + PATIENCE_NS and (idle or passed >= PATIENCE)
 
-    def _settle_connection(self, connection: Connection) -> None:
+    def _close_or_reschedule_connection(self, connection: Connection) -> None:
         """Close a connection that has ended; else decide on its path, and whether it waits."""
         if connection.has_ended:
             self._close_connection(connection, "fin")
@@ -573,7 +573,7 @@ class Reassembly:
         """Give up what was waited for longest, until less is held."""
         for connection in list(self._waiting):
             self._delivery.deliver_all_held(connection)
-            self._settle_connection(connection)
+            self._close_or_reschedule_connection(connection)
             if self._delivery.held <= HELD_MAX * 9 // 10:
                 return
 

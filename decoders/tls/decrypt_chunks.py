@@ -174,16 +174,16 @@ class Decryption:
             self._open.pop(connection.number, None)
             if isinstance(state, PossibleTlsConnection):
                 self._end_prefix(state)
-                self._settle_whether_tls(state, NOT_TLS)
+                self._set_whether_tls(state, NOT_TLS)
             else:
                 self._end_connection(state, time_ns, packet)
             self._out.append(chunk)
         elif isinstance(state, PossibleTlsConnection):
             self._decide_by_chunk(state, chunk)
         else:
-            self._give_to_connection(state, chunk)
+            self._feed_connection(state, chunk)
 
-    def _give_to_connection(self, state: TlsConnection, chunk: Chunk) -> None:
+    def _feed_connection(self, state: TlsConnection, chunk: Chunk) -> None:
         before = state.waiting_size
         state.out = self._out
         state.feed(chunk)
@@ -212,7 +212,7 @@ class Decryption:
             look.chunks.append(chunk)
             self._release_undecided_chunks(look)
             return
-        if look.fresh and self._take_prefix(look, chunk, data):
+        if look.fresh and self._read_prefix_chunk(look, chunk, data):
             return
         first = half is connection.first
         head = look.heads[first] + data[:_HELLO_SIZE] if look.begun else data[:_HELLO_SIZE]
@@ -233,14 +233,14 @@ class Decryption:
             chunks = [*look.chunks, chunk]
             connection.tls = self._open[connection.number] = state
             for each in chunks:
-                self._give_to_connection(state, each)
+                self._feed_connection(state, each)
         elif look.begun:
             look.chunks.append(chunk)
-            self._settle_whether_tls(look, NOT_TLS)
+            self._set_whether_tls(look, NOT_TLS)
         else:
             self._decide_by_midstream_chunk(look, chunk, data)
 
-    def _take_prefix(self, look: PossibleTlsConnection, chunk: Chunk, data: bytes) -> bool:
+    def _read_prefix_chunk(self, look: PossibleTlsConnection, chunk: Chunk, data: bytes) -> bool:
         """Take a chunk for the prefix of a connection (protocols/read_prefix.py); False where there is none."""
         first = chunk[0] is look.connection.first
         if look.sender_first is None and not may_begin_prefix(data, opened=look.begun):
@@ -282,7 +282,7 @@ class Decryption:
         half, time_ns, _, _ = chunk
         look.chunks.append(chunk)
         if half.state is not None:
-            self._settle_whether_tls(look, NOT_TLS)  # it was recognised as something else
+            self._set_whether_tls(look, NOT_TLS)  # it was recognised as something else
         elif _begins_with_tls_record(data):
             from decoders.tls.decrypt_connection import NO_START, TlsConnection
 
@@ -290,9 +290,9 @@ class Decryption:
             state.facts.problem = f"{NO_START}: neither ClientHello nor ServerHello is in the capture"
             state.phase = "over"
             chunks, look.chunks = look.chunks, []
-            self._settle_whether_tls(look, state)
+            self._set_whether_tls(look, state)
             for each in chunks:
-                self._give_to_connection(state, each)
+                self._feed_connection(state, each)
         else:
             self._release_undecided_chunks(look)
 
@@ -302,7 +302,7 @@ class Decryption:
             self._out += look.chunks
             look.chunks = []
 
-    def _settle_whether_tls(self, look: PossibleTlsConnection, state: TlsConnection | bool) -> None:
+    def _set_whether_tls(self, look: PossibleTlsConnection, state: TlsConnection | bool) -> None:
         """Set whether a connection is TLS, and give its held chunks."""
         connection = look.connection
         connection.tls = state

@@ -134,7 +134,7 @@ class TlsConnection:
         side = self._sides[half is self.connection.first]
         if self.phase == "over" or side.dead:
             if size == HEADER_SIZE + 2 and not side.unread and isinstance(data, bytes) and data[0] == ALERT:
-                self._take_alert(side, data[HEADER_SIZE:])  # a side that has no keys yet
+                self._handle_alert(side, data[HEADER_SIZE:])  # a side that has no keys yet
             side.unread += size
             return
         if isinstance(data, bytes):
@@ -247,7 +247,7 @@ class TlsConnection:
         if self.version == TLS_1_3 and kind != APPLICATION_DATA:
             # A change of cipher for the sake of middleboxes, or an alert of a side that has no keys yet.
             if kind == ALERT and end - at == HEADER_SIZE + 2:
-                self._take_alert(side, buf[at + HEADER_SIZE : end])
+                self._handle_alert(side, buf[at + HEADER_SIZE : end])
             return True
         cipher = side.cipher
         if cipher is None:
@@ -266,7 +266,7 @@ class TlsConnection:
             if size:
                 side.append_content(self.out, data, size, at, end, at + HEADER_SIZE + cipher.ahead)
         else:
-            self._take_message_record(side, content, data[:size], at)
+            self._handle_message_record(side, content, data[:size], at)
         return True
 
     def _try_take_plain_record(self, side: TlsSide, buf: bytes, at: int, end: int) -> bool:
@@ -274,9 +274,9 @@ class TlsConnection:
         body = buf[at + HEADER_SIZE : end]
         if kind == HANDSHAKE_RECORD:
             side.discards = False
-            self._take_message_record(side, kind, body, at)
+            self._handle_message_record(side, kind, body, at)
         elif kind == ALERT and len(body) == 2:
-            self._take_alert(side, body)
+            self._handle_alert(side, body)
         elif kind == CHANGE_CIPHER:
             if side is self.server and self.client.epoch == PLAIN and self.ticket and self.version == TLS_1_2:
                 self.facts.resumed = True  # in a full handshake the client's comes first (RFC 5077, 3.1)
@@ -291,18 +291,18 @@ class TlsConnection:
             self._lose_record_and_search(side, side.place + at, end - at, synced=True)
         return True
 
-    def _take_message_record(self, side: TlsSide, content_type: int, data: bytes, at: int) -> None:
+    def _handle_message_record(self, side: TlsSide, content_type: int, data: bytes, at: int) -> None:
         """Take a record that holds no application data."""
         if content_type == HANDSHAKE_RECORD:
             time_ns, _ = side.time_and_packet_of(at)
             for message, body in side.messages.feed(data):
-                self._take_handshake_message(side, message, body, time_ns)
+                self._handle_handshake_message(side, message, body, time_ns)
         elif content_type == ALERT:
-            self._take_alert(side, data)
+            self._handle_alert(side, data)
         elif content_type == CHANGE_CIPHER and self.version == TLS_1_2:
             self._end_side(side, _RENEGOTIATED)
 
-    def _take_alert(self, side: TlsSide, data: bytes) -> None:
+    def _handle_alert(self, side: TlsSide, data: bytes) -> None:
         """Note an alert, unless it is close_notify."""
         if len(data) == 2 and data[1] and len(self.facts.alerts) < TLS_ALERTS_MAX:
             name, whose = ALERTS.get(data[1], str(data[1])), "client" if side is self.client else "server"
@@ -310,7 +310,7 @@ class TlsConnection:
 
     # Messages.
 
-    def _take_handshake_message(self, side: TlsSide, handshake_type: int, body: bytes, time_ns: int) -> None:
+    def _handle_handshake_message(self, side: TlsSide, handshake_type: int, body: bytes, time_ns: int) -> None:
         if side.epoch == PLAIN and handshake_type == CLIENT_HELLO and side is self.client and not self.version:
             hello = read_client_hello(body)
             self.client_random, self.session_id = hello.random, hello.session_id
@@ -318,15 +318,15 @@ class TlsConnection:
             self.facts.take_client_hello(hello, time_ns)
             side.hello = True
         elif side.epoch == PLAIN and handshake_type == SERVER_HELLO and side is self.server and not self.version:
-            self._take_server_hello(body, time_ns)
+            self._handle_server_hello(body, time_ns)
         elif handshake_type == CERTIFICATE:
-            self._take_certificate(side, body)
+            self._handle_certificate(side, body)
         elif handshake_type == NEW_SESSION_TICKET and self.version == TLS_1_2 and side is self.server:
             self.given_ticket = TlsSessions.digest_ticket(read_session_ticket(body))
         elif self.version == TLS_1_3:
             self._change_epoch_by_message(side, handshake_type, body)
 
-    def _take_server_hello(self, body: bytes, time_ns: int) -> None:
+    def _handle_server_hello(self, body: bytes, time_ns: int) -> None:
         hello = read_server_hello(body)
         client, server = self.client, self.server
         if hello.retry:
@@ -351,7 +351,7 @@ class TlsConnection:
                 self.early_pending = client.held = True
                 client.epoch = EARLY
 
-    def _take_certificate(self, side: TlsSide, body: bytes) -> None:
+    def _handle_certificate(self, side: TlsSide, body: bytes) -> None:
         der = read_certificate(body, self.version)
         facts = describe_certificate(der) if der else None
         if facts is not None and side is self.client:
@@ -635,7 +635,7 @@ class TlsConnection:
         side.lost_at = -1
         content, data, size = opened
         if content != APPLICATION_DATA:
-            self._take_message_record(side, content, data[:size], at)
+            self._handle_message_record(side, content, data[:size], at)
             return
         self.facts.opened = True
         if size:

@@ -143,17 +143,17 @@ class CaptureFollower(PacketSource):
         clock = PacketClock()
         following = self._following
         if following is not None:
-            self._pass_over_older(following)
+            self._mark_older_files_unread(following)
         while True:
             if following is not None:
                 self._begin_file(following)
             yield from self._read_segments(clock)
             following = None
             if self._file is not None and self._file.is_begun_anew():
-                self._leave_file()
+                self._finish_current_file()
             elif (following := self._find_next()) is not None:
                 yield from self._read_segments(clock)  # the writer has closed the current file by now
-                self._leave_file()
+                self._finish_current_file()
             else:
                 yield SegmentBatch([], clock.now_ns())
                 time.sleep(clock.pause_s())
@@ -194,7 +194,7 @@ class CaptureFollower(PacketSource):
             file = opened.file
             raise InputProblem(f"{file.path}: {describe_os_error(error)} at byte {file.at:,}") from None
 
-    def _leave_file(self) -> None:
+    def _finish_current_file(self) -> None:
         """Finish the current file: nothing more comes of it."""
         opened = self._file
         if opened is None:
@@ -227,7 +227,7 @@ class CaptureFollower(PacketSource):
         if named is None or not os.path.lexists(named):
             return self._find_next()
         try:
-            found = self._look_at_file(named)
+            found = self._examine_file(named)
             if found is None:  # empty so far
                 about = os.stat(named)
                 found = GrowingFile(named, named, (about.st_dev, about.st_ino))
@@ -238,9 +238,9 @@ class CaptureFollower(PacketSource):
             raise InputProblem(found)
         return found
 
-    def _pass_over_older(self, first: GrowingFile) -> None:
+    def _mark_older_files_unread(self, first: GrowingFile) -> None:
         """Mark the files of the ring that were begun before `first` as not to be read."""
-        for file in self._look_at_ring():
+        for file in self._list_ring_files():
             if file.begun_ns is not None and (first.begun_ns is None or file.begun_ns < first.begun_ns):
                 file.over, file.at = True, file.size
 
@@ -249,7 +249,7 @@ class CaptureFollower(PacketSource):
         now = time.monotonic()
         if now < self._scan_at:
             return None
-        found = self._look_at_ring()
+        found = self._list_ring_files()
         self._scan_at = now + max(_SCAN_S, (time.monotonic() - now) * _SCAN_SHARE)
         here = self._file.file.place if self._file is not None else None
         waiting = []
@@ -263,14 +263,14 @@ class CaptureFollower(PacketSource):
                 self._report(f"{file.path}: has grown after a later file was begun: --follow reads files of one writer")
         return min(waiting, key=GrowingFile.sort_key, default=None)
 
-    def _look_at_ring(self) -> list[GrowingFile]:
+    def _list_ring_files(self) -> list[GrowingFile]:
         """The files of the ring that are there now; those that are not read are reported."""
         found: list[GrowingFile] = []
         complete = False
         with suppress(OSError):  # the folder is gone, and may come again
             for path in self._ring.list_existing_paths():
                 with suppress(OSError):  # moved away or deleted meanwhile, or not readable
-                    file = self._look_at_file(path)
+                    file = self._examine_file(path)
                     if isinstance(file, GrowingFile):
                         found.append(file)
                     elif file is not None and (not self._ring.every or has_capture_name(path)):
@@ -279,7 +279,7 @@ class CaptureFollower(PacketSource):
         self._tracker.end_scan(time.monotonic(), complete=complete)
         return found
 
-    def _look_at_file(self, path: str) -> GrowingFile | str | None:
+    def _examine_file(self, path: str) -> GrowingFile | str | None:
         """The file at a path; or why it is not followed, once; None while it is empty. Raises OSError."""
         about = os.stat(path)
         seen = SeenFile(path, path, (about.st_dev, about.st_ino), about.st_size, about.st_mtime_ns)

@@ -117,7 +117,7 @@ class RunEnds:
             self._reading_ended_by = event
 
     @contextmanager
-    def end_at_errors(self) -> Iterator[None]:
+    def note_errors_that_end_run(self) -> Iterator[None]:
         """Note what ends the run at once; it is raised on."""
         try:
             yield

@@ -121,7 +121,7 @@ class ReadingRun:
             self._engine.guess_requests()
         remembers = view.remembers or (selection is not None and selection.asks_history)
         if remembers or view.libraries:
-            self._engine.pairer.remember_earlier_exchanges(only_libraries=not remembers)
+            self._engine.pairer.note_facts_of_earlier_exchanges(only_libraries=not remembers)
         if capture.names_from is not None:
             from kwcli.reading.load_topic_names import load_topic_names
 
@@ -270,7 +270,7 @@ class ReadingRun:
             self._schemas.name_files(source.names)
         sink.name_points(source.points)
         try:
-            with ends.end_at_errors():
+            with ends.note_errors_that_end_run():
                 self._read_until_end(source)
                 last = self._engine.finish() if ends.reached_end and not source.records else []
                 sink.filter_and_show_rows(source.finish_rows(last))

@@ -203,7 +203,7 @@ class _ReplayRun:
                 self._wait_until_due(request)
                 if self._settings.allowed.allows_changes:
                     self._wait_for_earlier_answers(request)
-                self._hand_to_worker(number, request)
+                self._send_to_worker(number, request)
             while self._back < len(self._requests):
                 self._count_next_result(_LOOK_S)
         except KeyboardInterrupt:
@@ -238,7 +238,7 @@ class _ReplayRun:
             else:
                 self._count_next_result(_LOOK_S)
 
-    def _hand_to_worker(self, number: int, request: RecordedRequest) -> None:
+    def _send_to_worker(self, number: int, request: RecordedRequest) -> None:
         key = request.client_identity
         if key not in self._clients:
             self._clients[key] = self._choose_worker(), ReplayedClient(self._shared, request.exchange.client_id)

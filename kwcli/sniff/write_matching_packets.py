@@ -492,7 +492,7 @@ def show_and_copy_rows(
         writer.begin_output(captures.names)
         names = ["-" if source == STANDARD_INPUT else source for source in captures.names]
         ends = run.read_captures(captures).ends
-        with ends.end_at_errors():
+        with ends.note_errors_that_end_run():
             if not writer.copy_kept_packets(reopen_captures(names, env, spooled)):
                 ends.note_event(Event.PACKETS_UNWRITTEN)
             ends.note_event(Event.DONE)

@@ -71,7 +71,7 @@ def test_bytes_without_segments_are_waited_for_ten_delays() -> None:
 
 def test_a_place_that_has_ended_is_not_waited_for_until_it_comes_back() -> None:
     made = merger(True, True)
-    made.end_place(1)
+    made.stop_waiting_for_place(1)
     made.add_segments(0, [segment(1)], 0.0)
     assert times(made.take_segments(0.0)) == [1]
     made.open_place(1, 0.1)
@@ -119,7 +119,7 @@ def test_nothing_is_lost_or_doubled_and_each_place_keeps_its_order(
         given_of[place].append(one)
         made.add_segments(place, [one], now_s)
         out += made.take_segments(now_s)
-    out += made.take_all()
+    out += made.take_all_segments()
     assert sorted(each[2] for each in out) == list(range(len(come)))
     place_of = {number: place for number, (place, _, _) in enumerate(come)}
     for place in range(3):
@@ -138,9 +138,9 @@ def test_places_that_come_within_the_delay_give_one_sequence_by_time(
         number, segments = rng.choice([each for each in waiting if each[1]])  # type: ignore[attr-defined]
         made.add_segments(number, [segments.pop(0)], 0.0)
         if not segments:
-            made.end_place(number)
+            made.stop_waiting_for_place(number)
         out += made.take_segments(0.0)
-    out += made.take_all()
+    out += made.take_all_segments()
     found = times(out)
     if all(places):
         assert all(one <= other for one, other in pairwise(found))

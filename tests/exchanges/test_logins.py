@@ -276,7 +276,7 @@ def test_the_same_after_export_and_resume_anywhere(name: str) -> None:
 def test_the_same_where_the_quick_way_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     from decoders.exchanges.body_reader import ApiReader
 
-    monkeypatch.setattr(ApiReader, "decodes_plainly", property(lambda _api_reader: False))
+    monkeypatch.setattr(ApiReader, "allows_fast_pairing", property(lambda _api_reader: False))
     for talk, expected in CONNECTIONS.values():
         assert talk.told() == expected
 

@@ -22,7 +22,7 @@ from tests.sampling import sampled
 
 
 def plainly(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandler) -> None:
-    """engine.take_chunks() without its short cuts."""
+    """engine.pair_frames_in_chunks() without its short cuts."""
     for half, time_ns, packet, data in chunks:
         if isinstance(half.state, FrameDirection) and isinstance(data, bytes):
             take_bytes(half.state, time_ns, packet, data)
@@ -43,7 +43,7 @@ def same(every: list[Segment], monkeypatch: pytest.MonkeyPatch) -> None:
     """Assert that both loops give the same records."""
     quick = records(run(every))
     with monkeypatch.context() as patch:
-        patch.setattr(chunks_to_exchanges, "take_chunks", plainly)
+        patch.setattr(chunks_to_exchanges, "pair_frames_in_chunks", plainly)
         slow = records(run(every))
     assert quick == slow
 

@@ -157,7 +157,7 @@ def test_remarks_on_the_order_of_answers(
 ) -> None:
     every = segments([*kafka()[:2], *turns], Random(1))
     assert noted(every)[1:] == expected
-    monkeypatch.setattr(chunks_to_exchanges, "take_chunks", plainly)
+    monkeypatch.setattr(chunks_to_exchanges, "pair_frames_in_chunks", plainly)
     assert noted(every)[1:] == expected
 
 

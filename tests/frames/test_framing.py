@@ -46,7 +46,7 @@ class Owner:
         assert direction is self.direction
         self.out.append(f"{unframed.reason} {unframed.size}{'' if until_ns else ' to the end'}")
 
-    def find_objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
+    def why_no_frame_head(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
         assert direction is self.direction
         if size < 0:
             return "garbage"

@@ -138,7 +138,7 @@ def test_a_request_in_flight_is_saved_in_the_order_of_old_states() -> None:
 @pytest.mark.parametrize("name", CLEAN)
 def test_records_have_the_keys_of_the_table(name: str) -> None:
     engine = Engine()
-    engine.pairer.remember_earlier_exchanges()
+    engine.pairer.note_facts_of_earlier_exchanges()
     rows = [*engine.feed(list(segments(name))), *engine.finish()]
     exchanges = [row for row in rows if isinstance(row, Exchange)]
     for exchange in exchanges:

@@ -83,7 +83,9 @@ def _drop_content_checksum(head: bytes | memoryview) -> bytes:
     return bytes(bare) + bytes((compute_descriptor_checksum(bytes(bare[4:])),))
 
 
-def find_oddities(packed: memoryview, *, checksums: bool) -> list[tuple[Literal["lz4_linked", "lz4_checksum"], str]]:
+def find_lz4_oddities(
+    packed: memoryview, *, checksums: bool
+) -> list[tuple[Literal["lz4_linked", "lz4_checksum"], str]]:
     """What Kafka refuses or does not look at in the first frame of a batch of magic 2, with a text for each.
 
     `checksums`: the frame is decompressed where it has a content checksum.

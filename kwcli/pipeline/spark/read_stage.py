@@ -97,7 +97,7 @@ class ShuffleWriter:
         """Take parts of the splitter: rows, facts, and parts for the second stage."""
         for part in parts:
             if part.kind == ROWS:
-                self._settle_rows(part)
+                self._number_run_of_settled_rows(part)
             elif part.kind == FACT:
                 self.facts.append(part.blob)
             else:
@@ -149,7 +149,7 @@ class ShuffleWriter:
         self._parts.append((part.key, part.seq, part.kind, part.blob, run))
         self._size += len(part.blob) + 64
 
-    def _settle_rows(self, part: Part) -> None:
+    def _number_run_of_settled_rows(self, part: Part) -> None:
         """Give rows that the split settled itself the number of their run; only that number travels, once."""
         run = self._open.get(part.key)
         if run is None:

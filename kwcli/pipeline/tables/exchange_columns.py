@@ -92,11 +92,11 @@ def build_row_batch(
     given = columns[len(_PLACES) :]
     arrays = {name: pa.array(given[n], ROWS.field(name).type) for n, name in enumerate(_PLAIN)}
     for names, pool in ((_CLIENT, "client"), (_TOPICS, "topics"), (_RARE, "rare"), (_SERVER, "server")):
-        arrays |= _take_pool_columns(names, pools[pool], at[pool])
+        arrays |= _build_pool_columns(names, pools[pool], at[pool])
     arrays["groups"] = pa.array(pools["groups"], TYPES["list<string>"]).take(at["groups"])
     arrays |= _build_connection_columns(infos, at["connection"])
     arrays |= _build_api_columns(api_readers, at["api_reader"])
-    runs = _take_pool_columns(("direction", "size", "run_reason", "detail"), pools["run"], at["run"], _RUN_TYPES)
+    runs = _build_pool_columns(("direction", "size", "run_reason", "detail"), pools["run"], at["run"], _RUN_TYPES)
     is_run = pc.is_valid(at["run"])
     arrays["reason"] = pc.coalesce(arrays["reason"], runs.pop("run_reason"))
     arrays |= runs
@@ -112,7 +112,7 @@ def build_row_batch(
 _RUN_TYPES: Final = {"direction": pa.string(), "size": pa.int64(), "run_reason": pa.string(), "detail": pa.string()}
 
 
-def _take_pool_columns(
+def _build_pool_columns(
     names: Sequence[str], pool: list[Any], at: pa.Array, types: Mapping[str, pa.DataType] | None = None
 ) -> Arrays:
     """The columns `names`: each row has the values of the pool at its place in `at`."""

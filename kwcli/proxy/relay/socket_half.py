@@ -130,9 +130,9 @@ class SocketHalf(asyncio.Protocol):
         self._late.append(data)
         if len(self._late) == 1:
             self.pause_reading(LATER)
-            self._turns.run_later(self._hand_over_late_bytes)
+            self._turns.run_later(self._deliver_late_bytes)
 
-    def _hand_over_late_bytes(self) -> None:
+    def _deliver_late_bytes(self) -> None:
         """Hand over the bytes that waited: it is their turn, or no more bytes will come."""
         if self._late:
             data, self._late = b"".join(self._late), []
@@ -141,12 +141,12 @@ class SocketHalf(asyncio.Protocol):
             self.resume_reading(LATER)
 
     def eof_received(self) -> bool:
-        self._hand_over_late_bytes()
+        self._deliver_late_bytes()
         stays = self.owner.eof_received(self)
         return stays and self.transport is not None and self.transport.can_write_eof()  # TLS ends both ways at once
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._hand_over_late_bytes()
+        self._deliver_late_bytes()
         self.lost = True
         self.owner.connection_lost(self, exc)
 

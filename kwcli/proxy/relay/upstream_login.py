@@ -109,7 +109,7 @@ class UpstreamLogin:
     def send_to_broker(self, data: bytes, now_ns: int) -> list[Command]:
         """Send the core's bytes to the broker, or keep them until the login is done."""
         if self._passing:
-            self._pass_or_refuse_requests(data, now_ns)
+            self._forward_or_refuse_requests(data, now_ns)
         else:
             self._hold_unsent_bytes(data)
         return self._take_commands()
@@ -124,7 +124,7 @@ class UpstreamLogin:
     def take_broker_bytes(self, data: bytes, now_ns: int) -> list[Command]:
         """Handle bytes that the broker sent."""
         if self._session.authenticated:
-            self._pass_or_take_answers(data, now_ns)
+            self._forward_or_handle_answers(data, now_ns)
         else:
             self._run_session_step(lambda: self._session.feed(data, now_ns), now_ns)
         return self._take_commands()
@@ -158,15 +158,15 @@ class UpstreamLogin:
         while (out := self._session.take_outgoing()) is not None:
             self._out.append((SEND_SERVER, out.frame))
         if any(isinstance(event, Opened) for event in events):
-            self._pass_requests(now_ns)
+            self._release_held_requests(now_ns)
 
-    def _pass_requests(self, now_ns: int) -> None:
+    def _release_held_requests(self, now_ns: int) -> None:
         self._passing = True
         self._out.append((READY,))
         unsent, self._unsent = self._unsent, []
         for data in unsent:
             if self._passing:
-                self._pass_or_refuse_requests(data, now_ns)
+                self._forward_or_refuse_requests(data, now_ns)
             else:
                 self._unsent.append(data)
         if self._ending and self._passing:
@@ -193,7 +193,7 @@ class UpstreamLogin:
             return data, at, at
         return framer.prepend_kept_bytes(data), framer.skip_rest_of_frame(data), 0
 
-    def _pass_or_refuse_requests(self, data: bytes, now_ns: int) -> None:
+    def _forward_or_refuse_requests(self, data: bytes, now_ns: int) -> None:
         framer = self._requests
         data, begin, start = self._resume_frame(framer, data, self._refuse_sasl_request)
         end = len(data)  # what is behind `start` has not been sent yet
@@ -257,7 +257,7 @@ class UpstreamLogin:
 
     # The broker's answers: passed on, unless they are to requests of our own.
 
-    def _pass_or_take_answers(self, data: bytes, now_ns: int) -> None:
+    def _forward_or_handle_answers(self, data: bytes, now_ns: int) -> None:
         framer = self._answers
         data, begin, start = self._resume_frame(framer, data, lambda frame: self._handle_own_answer(frame, now_ns))
         end = len(data)
@@ -392,9 +392,9 @@ class BrokerLogin:
         self._relay.pause_for_login(False)
 
     def _end_login_after_timeout(self) -> None:
-        self._end_with_address(f"did not finish the login within {self._timeout_s:.3g} s")
+        self._end_relay_naming_broker(f"did not finish the login within {self._timeout_s:.3g} s")
 
-    def _end_with_address(self, text: str) -> None:
+    def _end_relay_naming_broker(self, text: str) -> None:
         self._end_relay(f"{format_address(self._address)} {text}")
 
     def _end_relay(self, text: str) -> None:
@@ -420,6 +420,6 @@ _CARRY_OUT: Final[dict[int, Callable[[BrokerLogin, Command], None]]] = {
     PAUSE_CLIENT: lambda login, _: login._relay.pause_for_login(True),
     READY: lambda login, _: login._note_login_done(),
     NOTE: lambda login, command: login._relay.say_once(command[1]),
-    CLOSE: lambda login, command: login._end_with_address(command[1]),
+    CLOSE: lambda login, command: login._end_relay_naming_broker(command[1]),
     END: lambda login, _: login._relay.end_broker_side(),
 }

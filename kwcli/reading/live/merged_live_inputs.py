@@ -147,7 +147,7 @@ class LivePlaces(PacketSource):
 
     def _take_rest(self, clock: PacketClock) -> SegmentBatch:
         """All packets that wait."""
-        return SegmentBatch(self._leave_out_copies(self._merger.take_all()), clock.now_ns())
+        return SegmentBatch(self._leave_out_copies(self._merger.take_all_segments()), clock.now_ns())
 
     def set_times_of_rows(self, rows: list[Settled]) -> list[Settled]:
         if len(self._places) < 2:
@@ -240,7 +240,7 @@ class LivePlaces(PacketSource):
             if reading.copier is not None and self._keeper is not None:
                 self._keeper.add_packets(place.number, reading.copier.finish(), now_s)
             reading.cut = reading.reader.problem
-        self._merger.end_place(place.number)
+        self._merger.stop_waiting_for_place(place.number)
         self._ended.update(reading.reader.counts)
         self._captures_ended += reading.reader.kind is not None
         return reading.cut
@@ -342,7 +342,7 @@ class _PacketKeeper:
 
     def close(self) -> None:
         """Write what waits, and close the file."""
-        self._write_packet_copies(self._merger.take_all())
+        self._write_packet_copies(self._merger.take_all_segments())
         self.writer.close()
 
     def _write_packet_copies(self, copies: Sequence[object]) -> None:

@@ -230,7 +230,7 @@ class ScriptDecider:
         self.rules_changed: Callable[[], None] = lambda: None
         self._process: _Process | None = self._start_process()
         said = self._process.wait_for_first_message()
-        problem = self._take_functions(self._process, said)
+        problem = self._accept_functions(self._process, said)
         if problem is not None:
             self._process.kill()
             raise Failure(problem)
@@ -240,7 +240,7 @@ class ScriptDecider:
     def _start_process(self) -> _Process:
         return _Process(self.path, self._handle_answer, self._handle_lost_process)
 
-    def _take_functions(self, process: _Process, said: dict[str, Any] | None) -> str | None:
+    def _accept_functions(self, process: _Process, said: dict[str, Any] | None) -> str | None:
         """Take over the functions that a process has found in the script; an error text where they cannot be used."""
         if said is None:
             return f"{self.path}: did not finish loading within {_LOAD_S:g} s"
@@ -432,7 +432,7 @@ class ScriptDecider:
     def _handle_loaded_script(self, process: _Process, said: dict[str, Any] | None) -> None:
         """Put the process that was started last to work, or report why the script does not load (None: not in time)."""
         self._next = None
-        problem = self._take_functions(process, said)
+        problem = self._accept_functions(process, said)
         if problem is not None:
             going_on = "the old script stays in force" if self._process is not None else "frames pass unchanged"
             self._say(f"{problem}: {going_on}")
