@@ -15,12 +15,15 @@ from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange import SESSION_PARTITIONS
 from decoders.filters.read_partitions_and_records import (
     header_values,
+    header_values_of_record,
+    key_of_record,
     partition_needs,
     partition_numbers,
     record_count,
     record_keys,
     record_needs,
     record_values,
+    value_of_record,
 )
 from decoders.named_tuple import NamedTuple
 from decoders.schema.api_declaration import Field, Side
@@ -28,6 +31,7 @@ from decoders.schema.field_projection import Get, make_getter
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
+    from decoders.records.record_and_batch import Row
 
 # Requests that name topics and other entities as resources: API key → the array.
 RESOURCES: Final[dict[int, str]] = {32: "resources", 33: "resources", 44: "resources", 30: "creations"}
@@ -138,7 +142,8 @@ class FieldRow(NamedTuple):
 
     `entity` is set where names are read from bodies, `needs` where other values are: it gives the paths that are read
     of a side of an API (exchanges/body_reader.py must hear of them). `history`: the value is what an exchange means by
-    those before it (exchanges/facts_from_earlier_exchanges.py).
+    those before it (exchanges/facts_from_earlier_exchanges.py). `of_record` gives what `get` does of one record, by its
+    topic and row; only fields about the contents of records have it.
     """
 
     phase: Phase
@@ -148,6 +153,7 @@ class FieldRow(NamedTuple):
     entity: str = ""
     needs: Callable[[int, Side], tuple[str, ...]] | None = None
     history: bool = False
+    of_record: Callable[[str | None, Row], Iterable[Any]] | None = None
 
 
 def _make_entity_field_reader(entity: str) -> Callable[[Exchange], Any]:
@@ -276,8 +282,8 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "txn": FieldRow(R, "text", _make_entity_field_reader("transactionalId"), "transactional ids", "transactionalId"),
     "partition": FieldRow(R, "number", partition_numbers, "partitions in request or response", needs=partition_needs),
     "records": FieldRow(R, "number", record_count, "how many records are produced or fetched", needs=record_needs),
-    "key": FieldRow(R, "held", record_keys, "keys of the records", needs=record_needs),
-    "value": FieldRow(R, "held", record_values, "values of the records", needs=record_needs),
+    "key": FieldRow(R, "held", record_keys, "keys of the records", needs=record_needs, of_record=key_of_record),
+    "value": FieldRow(R, "held", record_values, "values of the records", needs=record_needs, of_record=value_of_record),
     "response_size": FieldRow(R, "size", lambda x: x.response_size, "bytes of the response"),
     "size": FieldRow(R, "size", _sizes_of_both_sides, "bytes of either side"),
     "latency": FieldRow(R, "duration", lambda x: x.latency_ms, "request's last byte to response's first"),
@@ -372,7 +378,9 @@ HEADER: Final = "header"
 
 def header_field(name: str) -> FieldRow:
     """The field for the headers of a name; case counts, as on the wire."""
-    return FieldRow(R, "held", header_values(name), f"values of the headers {name}", needs=record_needs)
+    text = f"values of the headers {name}"
+    of_record = header_values_of_record(name)
+    return FieldRow(R, "held", header_values(name), text, needs=record_needs, of_record=of_record)
 
 
 # `record.PATH`: a field of the records of internal topics.

@@ -23,9 +23,10 @@ from decoders.filters.read_partitions_and_records import records_by_topic
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
+    from decoders.records.record_and_batch import Row
     from decoders.schema.api_declaration import Field
 
-__all__ = ["structure_paths", "structure_values"]
+__all__ = ["structure_paths", "structure_values", "structure_values_of_record"]
 
 _KEY: Final = 2
 _VALUE: Final = 3
@@ -51,17 +52,21 @@ def _list_declared_paths(fields: Iterable[Field], above: str) -> Iterator[str]:
 
 def structure_values(path: str) -> Callable[[Exchange], list[Any]]:
     """A function that gives the values of the fields at a path in all records of an exchange; a secret has none."""
+    of_record = structure_values_of_record(path)
+    return lambda exchange: [each for topic, row in records_by_topic(exchange) for each in of_record(topic, row)]
+
+
+def structure_values_of_record(path: str) -> Callable[[str | None, Row], Iterable[Any]]:
+    """A function that gives the values of the fields at a path in one record; a secret has none."""
     steps = path.split(".")
 
-    def get(exchange: Exchange) -> list[Any]:
-        found: list[Any] = []
-        for topic, row in records_by_topic(exchange):
-            if topic in TOPICS and len(row) > _CONTROL and row[_CONTROL] is None:
-                for shown in _decode_record_structures(topic, row[_KEY], row[_VALUE]):
-                    found += _values_on_path(shown, steps)
-        return found
+    def values_of_record(topic: str | None, row: Row) -> Iterable[Any]:
+        if topic not in TOPICS or len(row) <= _CONTROL or row[_CONTROL] is not None:
+            return ()
+        structures = _decode_record_structures(topic, row[_KEY], row[_VALUE])
+        return (each for shown in structures for each in _values_on_path(shown, steps))
 
-    return get
+    return values_of_record
 
 
 def _decode_record_structures(topic: str, key: Any, value: Any) -> Iterator[dict[str, Any]]:

@@ -37,6 +37,7 @@ from decoders.schema.field_projection import make_getter
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
+    from decoders.filters.decoded_value_fields import DecodedValueReading
     from decoders.messages.decode_record_values import RecordValueReader
 
 
@@ -150,10 +151,15 @@ class Atom:
         keys: Keys = None,
         name: str = "",
         needle: str | None = None,
+        wanted: tuple[Any, str] | None = None,
     ) -> None:
-        """`needle`: text that stands in every value that passes; None: none that is known."""
+        """`needle`: text that stands in every value that passes; None: none that is known.
+
+        `wanted`: two values of which every value that passes equals one: that of a word, and the word; None: unknown.
+        """
         self.name = name
         self.needle = needle
+        self.wanted = wanted
         self.phase = row.phase if not row.entity else Phase.RESPONSE
         self.row = row
         self._test = test
@@ -178,8 +184,7 @@ class Atom:
     def make_test(self) -> Question:
         get, test = self.row.get, self._test
         if self.row.kind == "held":
-            # The content of a record or header may be null, which only the question for null takes.
-            holds = test if test is _is_null else lambda value: value is not None and (test is None or test(value))
+            holds = self.make_test_of_held()
             return lambda exchange: any(map(holds, get(exchange)))
         if test is None:
             return lambda exchange: _has_value(get(exchange))
@@ -191,6 +196,11 @@ class Atom:
             return value is not None and test(value)
 
         return passes_any
+
+    def make_test_of_held(self) -> Callable[[Any], bool]:
+        """The test of the content of a record or header, which may be null; only the question for null takes that."""
+        test = self._test
+        return test if test is _is_null else lambda value: value is not None and (test is None or test(value))
 
     def decide(self, exchange: Exchange, phase: Phase) -> bool | None:
         if phase >= self.phase:
@@ -355,10 +365,6 @@ class Filter:
         keys = self.node.possible_api_keys()
         return keys is None or api_key in keys
 
-    def list_record_needles(self) -> list[bytes] | None:
-        """Byte strings of which each record that passes alone has at least one, uncompressed; None: not known."""
-        return _list_record_needles(self.node)
-
     @property
     def field_names(self) -> frozenset[str]:
         """The fields that the filter asks about, those of bodies aside."""
@@ -393,21 +399,6 @@ class Filter:
     def passes_everything(self) -> bool:
         """Whether every exchange passes the filter."""
         return isinstance(self.node, Always)
-
-
-def _list_record_needles(node: Node) -> list[bytes] | None:
-    if isinstance(node, Atom):
-        # What is no UTF-8 is compared with U+FFFD in its place.
-        if node.row.kind != "held" or not node.needle or "\ufffd" in node.needle:
-            return None
-        return [node.needle.encode("utf-8", "surrogateescape")]
-    if isinstance(node, All):
-        known = [found for each in node.nodes if (found := _list_record_needles(each)) is not None]
-        return min(known, key=len) if known else None
-    if isinstance(node, Any_):
-        parts = [_list_record_needles(each) for each in node.nodes]
-        return None if None in parts else [one for each in parts if each is not None for one in each]
-    return None
 
 
 def parse(text: str) -> Filter:
@@ -524,10 +515,14 @@ class _FilterField:
         self._path = path
 
     def make_atom(
-        self, test: comparisons.Test | None, keys: frozenset[int] | None = None, needle: str | None = None
+        self,
+        test: comparisons.Test | None,
+        keys: frozenset[int] | None = None,
+        needle: str | None = None,
+        wanted: tuple[Any, str] | None = None,
     ) -> Atom:
         """The question whether a value of this field passes a test; without a test, whether there is a value."""
-        return Atom(self.row, test, self._sides, self._path, keys, self.name, needle)
+        return Atom(self.row, test, self._sides, self._path, keys, self.name, needle, wanted)
 
 
 def find_field(text: str) -> _FilterField:
@@ -563,26 +558,31 @@ def _find_decoded_value_field(name: str, path: str) -> _FilterField:
         get: decoded.DecodedValueReading = decoded.DecodedValueField(
             "key" if first == "key" else "value", parse_field_path(path)
         )
-        return _FilterField(name, FieldRow(Phase.RESPONSE, "any", get, f"a field of a {first}", needs=structure_needs))
+        return _FilterField(name, _make_decoded_row("any", get, f"a field of a {first}"))
     kind, text = DECODED_FIELDS[name]
     if name == "schema_id":
         get = decoded.DecodedValueSchemaId(["key", "value"])
     else:
         made = decoded.DecodedValueFormat if name.endswith("_format") else decoded.DecodedValueJson
         get = made(["key" if name.startswith("key_") else "value"])
-    return _FilterField(name, FieldRow(Phase.RESPONSE, kind, get, text, needs=structure_needs))
+    return _FilterField(name, _make_decoded_row(kind, get, text))
+
+
+def _make_decoded_row(kind: Kind, get: DecodedValueReading, text: str) -> FieldRow:
+    return FieldRow(Phase.RESPONSE, kind, get, text, needs=structure_needs, of_record=get.list_values_of_record)
 
 
 def _find_internal_topic_field(word: Word, name: str, path: str) -> _FilterField:
     """A field of the records of internal topics."""
-    from decoders.filters.internal_topic_fields import structure_paths, structure_values  # few expressions have one
+    from decoders.filters import internal_topic_fields as structures  # few expressions have one
 
     plain = _INDEX.sub("", path)
-    known = structure_paths()
+    known = structures.structure_paths()
     if plain not in known:
         text = f"no record of an internal topic has a field {path!r}"
         raise FilterError(text, word.at + 1, word=name, candidates=[f"{RECORD}.{each}" for each in known])
-    row = FieldRow(Phase.RESPONSE, "any", structure_values(plain), "a field of records", needs=structure_needs)
+    get, of_record = structures.structure_values(plain), structures.structure_values_of_record(plain)
+    row = FieldRow(Phase.RESPONSE, "any", get, "a field of records", needs=structure_needs, of_record=of_record)
     return _FilterField(name, row)
 
 
@@ -676,7 +676,8 @@ def _make_atom_of_equality(field: _FilterField, word: Word) -> Node:
         return field.make_atom(_is_null) if field.row.kind == "held" else Not(field.make_atom(_is_any_value))
     test = comparisons.make_equality_test(field.row.kind, word)
     keys = frozenset({read_value("api", word)}) if field.row.kind == "api" else None
-    return field.make_atom(test, keys, needle=word.text)
+    wanted = (read_value("any", word), word.text) if field.row.kind == "any" else None
+    return field.make_atom(test, keys, needle=word.text, wanted=wanted)
 
 
 def _check_field_is_text(field: _FilterField, word: Word, sign: str) -> None:

@@ -16,6 +16,7 @@ from decoders.schema.api_declaration import Side
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange, Settled
+    from decoders.records.record_and_batch import Row
 
 # A record in the form of the readers (offset, timestamp, key, value, headers, control record).
 _KEY: Final = 2
@@ -72,6 +73,21 @@ def record_keys(exchange: Exchange) -> Iterator[str | None]:
 def record_values(exchange: Exchange) -> Iterator[str | None]:
     """The value of each record as text; None for a record without one (a tombstone)."""
     return map(_text_of_bytes, _read_record_parts(exchange, _values_of_records))
+
+
+def key_of_record(_topic: str | None, record: Row) -> tuple[str | None]:
+    """The key of a record, as of `record_keys`."""
+    return (_text_of_bytes(record[_KEY]),)
+
+
+def value_of_record(_topic: str | None, record: Row) -> tuple[str | None]:
+    """The value of a record, as of `record_values`."""
+    return (_text_of_bytes(record[_VALUE]),)
+
+
+def header_values_of_record(name: str) -> Callable[[str | None, Row], list[str | None]]:
+    """A function that gives the values of all headers of this name in a record."""
+    return lambda _topic, record: [_text_of_bytes(held) for key, held in record[_HEADERS] if key == name]
 
 
 def header_values(name: str) -> Callable[[Exchange], Iterator[str | None]]:

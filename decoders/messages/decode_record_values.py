@@ -87,6 +87,11 @@ class RecordValueReader:
             self._store = SchemaStore()
         return self._store
 
+    @property
+    def has_bare_values(self) -> bool:
+        """Whether there are schemas of files, which may be those of values without a mark."""
+        return self._store is not None and self._store.has_files
+
     def decode(
         self, data: bytes | None, headers: Iterable[Header], topic: str | None, *, is_key: bool, count: bool = True
     ) -> DecodedValue | None:
@@ -141,7 +146,7 @@ class RecordValueReader:
         These are the ones that may have a form, or all, where schemas of files may be those of values without a mark;
         those of control records are Kafka's own. `beyond_json`: plain JSON is left out.
         """
-        if self._store is None or not self._store.has_files:
+        if not self.has_bare_values:
             return self._list_parts_with_form(records, beyond_json=beyond_json)
         return [(record, part) for record in records if "control_record" not in record for part in ("key", "value")]
 

@@ -20,14 +20,21 @@ from itertools import chain, compress
 from operator import itemgetter
 from typing import Any, Final
 
-__all__ = ["JsonRecords", "begins_as_binary_json", "list_parts_that_may_be_encoded", "may_be_encoded"]
+__all__ = [
+    "FIRST_BYTES",
+    "HEADERS_OF_FORMS",
+    "JsonRecords",
+    "begins_as_binary_json",
+    "list_parts_that_may_be_encoded",
+    "may_be_encoded",
+]
 
 # Texts have no control characters but tabs and line ends. All of these but `x` (zlib) begin JSON, or white space does.
 _FIRST_CHARACTERS: Final = frozenset('\t\n\r "[{x')
 _ZLIB_IN_TEXT: Final = range(0x680, 0x6C0)  # what `x` and a byte 0xDA may be the beginning of
 _CONTENT_TYPE: Final = "content-type"
 # The headers that name a form, or a schema.
-_HEADERS: Final = frozenset(
+HEADERS_OF_FORMS: Final = frozenset(
     [
         *("__key_schema_id", "__value_schema_id", "ce_specversion", _CONTENT_TYPE),
         *(f"apicurio.{part}.{kind}" for part in ("key", "value") for kind in ("contentId", "globalId")),
@@ -104,7 +111,7 @@ _BEYOND_JSON: Final = b"|".join(
 # JSON has no other control characters than tabs and line ends.
 _JSON: Final = rb"[{\[\x22](?:[\t\n\r\x20-\xff]{8}|[\t\n\r\x20-\xff]{0,7}\Z)"
 _FIRST_OF_JSON: Final = frozenset(b'{["')
-_FIRST_BYTES: Final = frozenset(
+FIRST_BYTES: Final = frozenset(
     [
         *(0x00, 0x01, 0x03, 0x04, 0x1F, 0x28, 0x4F, 0x78, 0xC3, 0xD9),
         *_TAGS,
@@ -144,12 +151,12 @@ class JsonRecords(list[dict[str, Any]]):
         """Look at the rows of the next records, by columns; `Column` has the whole one and what of it is not empty."""
         if self.parts is None:
             return
-        if any(headers) and not _HEADERS.isdisjoint(map(_get_first, chain.from_iterable(headers))):
+        if any(headers) and not HEADERS_OF_FORMS.isdisjoint(map(_get_first, chain.from_iterable(headers))):
             self.parts = None
             return
         for part, (column, present, joined) in (("key", keys), ("value", values)):
             first = list(map(_get_first, present))
-            found = _FIRST_BYTES.intersection(first)
+            found = FIRST_BYTES.intersection(first)
             if found and not (
                 (self.beyond_json and found <= _FIRST_OF_JSON and not any(each in joined for each in _SAYS_MORE))
                 or (
@@ -208,7 +215,7 @@ def _has_encoding_header(headers: Sequence[Any]) -> bool:
     """Whether one of the headers of a record in JSON form names a form or a schema."""
     for header in headers:
         name = header["key"]
-        if name.__class__ is str and name in _HEADERS:
+        if name.__class__ is str and name in HEADERS_OF_FORMS:
             content = header["value"]
             if name != _CONTENT_TYPE or str(content)[: len(_CLOUD_EVENTS)].lower() == _CLOUD_EVENTS:
                 return True

@@ -1,22 +1,23 @@
 """The words of a question about records in (`orders/2@0`, `key == customer-3`), a test of offsets and records out.
 
-A condition is an expression of the filter language, of which a record is the only one of its exchange.
+A condition is an expression of the filter language, asked of each record alone.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
 
 from decoders.errors import FilterError
-from decoders.exchanges.exchange import Exchange
 from decoders.filters.parse_expression import parse
+from decoders.filters.record_questions import list_record_needles, make_record_test
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.api_keys import PRODUCE
 
 if TYPE_CHECKING:
     from decoders.filters.parse_expression import Filter
     from decoders.messages.decode_record_values import RecordValueReader
+    from decoders.records.record_and_batch import Row
     from decoders.records.summarize_records import BatchHead
 
 __all__ = [
@@ -65,7 +66,8 @@ class RecordCondition:
     def __init__(self, question: Filter) -> None:
         self.text = question.text
         self._question = question
-        needles = question.list_record_needles()
+        self._passes = make_record_test(question.node)
+        needles = list_record_needles(question.node)
         self._needles = None if needles is None or len(needles) > _NEEDLES_MAX else needles
 
     def decode_values_with(self, reader: RecordValueReader | None) -> None:
@@ -82,22 +84,13 @@ class RecordCondition:
         at, stop = head.at, head.at + head.size
         return any(raw.find(needle, at, stop) >= 0 for needle in self._needles)
 
-    def matches_record(self, topic: str | None, partition: int, record: Any) -> bool:
-        """Whether a record passes, in the form of the readers (records/record_and_batch.py: Row)."""
-        return self._question.matches(_make_exchange_of_record(topic, partition, record))
+    def list_met(self, topic: str | None, records: Iterable[Row]) -> list[Row]:
+        """The records that pass, of those of a topic."""
+        passes = self._passes
+        return [record for record in records if passes(topic, record)]
 
 
 AskedRecords = AskedOffsets | AskedProducer | RecordCondition
-
-
-def _make_exchange_of_record(topic: str | None, partition: int, record: Any) -> Exchange:
-    """A Produce that carries one record and nothing else, for the fields of filters about records."""
-    made = Exchange()
-    made.api_key, made.extra, made.request_raw = PRODUCE, None, None
-    part = {"index": partition, "records": [{"records": [record]}]}
-    made._request_view, made._response_view = {"topic_data": [{"name": topic, "partition_data": [part]}]}, None
-    made._looked = True
-    return made
 
 
 def parse_asked_records(text: str) -> AskedRecords:

@@ -1,0 +1,186 @@
+"""Questions about one record: what a filter says of an exchange with that record alone, looks at JSON text or not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoders.capture.read_capture import CaptureReader
+from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.segments_to_exchanges import Engine
+from decoders.filters import parse
+from decoders.filters.read_partitions_and_records import records_by_topic
+from decoders.filters.record_questions import make_record_test
+from decoders.messages.decode_record_values import RecordValueReader
+from decoders.records.record_and_batch import Row
+from kwcli.output.renderers import WantedPaths
+from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
+from tests.sampling import sampled
+
+CAPTURES = [*CLEAN, *sorted(f"values/{file.name}" for file in (FOLDER / "values").glob("*.pcap*"))]
+
+JSON_TEXTS = (
+    *('{"order":3}', '{ "order" :\n\t3 }', '{"order":3.0}', '{"order":30e-1}', '{"order":0.3E1}', '{"order":"3"}'),
+    *('{"order":"3.00"}', '{"\\u006frder":3}', '{"order":"\\u0033"}', '{"order":[2,3]}', '{"a":{"order":3}}'),
+    *('{"order":3.00000000000000000001}', '{"order":4,"order":3}', '{"order":3,"order":4}', '[{"order":3}]', '"order"'),
+    *('{"order":33}', '{"order":-3}', '{"order":4}', '{"orders":3}', '{"x":"\\"order\\":3"}', '{"order":true}'),
+    *('{"order":"a/b"}', '{"order":"a\\/b"}', '{"order":"a\\u002fb"}', '{"order":0}', '{"order":-0}', '{"order":-0.0}'),
+    *('{"order":"€"}', '{"order":"\\u20ac"}', '{"order":"a\\"b"}', '{"order":null}', '{"order":1}', '{"order":"+3"}'),
+    *(
+        '{"order":[{"order":3}]}',
+        '{"order":999999999999999999999}',
+        '{"order":1e18}',
+        '{"order":"x3"}',
+        "{}",
+        '{"order":["x","3"]}',
+        '{"order":',
+    ),
+    '{"schema":{"type":"struct","fields":[{"field":"order","type":"bytes",'
+    '"name":"org.apache.kafka.connect.data.Decimal","parameters":{"scale":"0"}}]},"payload":{"order":"Aw=="}}',
+    '{"specversion":"1.0","type":"t","source":"s","id":"1","data_base64":"eyJvcmRlciI6M30="}',
+)
+PLACES = ("value.order", "value.data.order", "value.a.order", "value.order.order", "value.order[0]", "value.order[1]")
+WORDS = ("3", "3.0", "0", "1", "-3", "+3", '"3"', "true", "null", "€", "a/b", "'a\"b'", "1000000000000000000", "3ms")
+QUESTIONS = (
+    *(f"{place} == {word}" for place in PLACES for word in WORDS),
+    *(f"{place} > 2" for place in PLACES),
+    *("value.order", "value.order in (2, 3)", "value.order like '*3*'", "value.order ~ '3'", "not value.order == 3"),
+    *("value.order != 3", "value.order == 3 and value ~ '3'", "value.order == 3 or key == k", "value_format == json"),
+    *("schema_id == 1", "key == k", "key != k", "key == null", "header.n == 1", "header.n == null", "value like '*3*'"),
+    *(
+        "value_decoded ~ 'order'",
+        "key.order == 3",
+        "value.order == 'x'",
+        "key like '*on*'",
+        "value.type == paid",
+        "record.group == g",
+        "(value.order == 3) and not (key == k)",
+    ),
+)
+
+
+def passes_alone(question: str, topic: str | None, row: Row, reader: RecordValueReader | None = None) -> bool:
+    """What the filter says of a Produce that has this record and no other."""
+    made = Exchange()
+    made.api_key, made.extra, made.request_raw = 0, None, None
+    part = {"index": 0, "records": [{"records": [row]}]}
+    made._request_view, made._response_view = {"topic_data": [{"name": topic, "partition_data": [part]}]}, None
+    made._looked = True
+    asked = parse(question)
+    asked.decode_values_with(reader)
+    return asked.matches(made)
+
+
+def passes_as_record(question: str, topic: str | None, row: Row, reader: RecordValueReader | None = None) -> bool:
+    asked = parse(question)
+    test = make_record_test(asked.node)
+    asked.decode_values_with(reader)
+    return test(topic, row)
+
+
+def make_rows(data: bytes) -> Iterator[Row]:
+    """Records with these bytes as a value, or as a key, with a header and without."""
+    yield 0, 1, b"k", data, (), None
+    yield 0, 1, data, None, (("n", b"1"),), None
+    yield 0, 1, None, data, (("n", None), ("content-type", b"application/cloudevents+json")), None
+    yield 0, 1, None, b"text", (("ce_specversion", b"1.0"), ("ce_type", b"paid")), None
+    yield 0, 1, None, data, (), {"type": "commit", "version": 0, "value": {}}
+
+
+@pytest.mark.parametrize("text", JSON_TEXTS)
+def test_a_record_is_answered_as_an_exchange_with_it_alone(text: str) -> None:
+    for row in make_rows(text.encode()):
+        for question in QUESTIONS:
+            assert passes_as_record(question, "t", row) == passes_alone(question, "t", row), (question, row)
+
+
+def test_values_that_only_schemas_of_files_explain_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = RecordValueReader()
+    reader.store.has_files = True
+    calls: list[bytes | None] = []
+    monkeypatch.setattr(reader, "decode", lambda data, *_, **__: calls.append(data))
+    passes_as_record("value.order == 3", "t", (0, 1, None, b"no JSON", (), None), reader)
+    passes_as_record("value.order == 3", "t", (0, 1, None, b'{"a":1}', (), None), reader)
+    assert calls == [b"no JSON", b'{"a":1}']
+
+
+def test_what_cannot_pass_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[bytes | None] = []
+    monkeypatch.setattr(RecordValueReader, "decode", lambda _self, data, *_, **__: decoded.append(data))
+    passed_over = (b"", b"text", b'{"order":4}', b'{"order":-3}', b'{"order":33}', b'{"order":"x"}', b'{"a":3}', b"[3]")
+    looked_at = (b'{"order":3}', b'{"order":3.0}', b'{"\\u006frder":4}', b'{"order":[4]}', b'\0{"order":4}', b" {}")
+    for data in passed_over + looked_at:
+        passes_as_record("value.order == 3", "t", (0, 1, None, data, (("n", b"1"),), None))
+    assert decoded == list(looked_at)
+
+
+names = st.sampled_from(["order", "a", "no_1"])
+leaves = st.one_of(
+    st.sampled_from([0, 3, 3.0, -3, 33, "3", "3.0", "x", "x/y", 'q"', "€", True, False, None, 2**63, 0.3]),
+    st.integers(-40, 40),
+    st.text(max_size=3),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
+values = st.dictionaries(
+    names, st.recursive(leaves, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(names, inner, max_size=2))
+)
+
+
+def escape_letters(text: str, chosen: str) -> str:
+    """A JSON text with some of its letters as escapes, which may break the words true, false and null."""
+    return "".join(f"\\u{ord(each):04x}" if each in chosen else each for each in text)
+
+
+@given(
+    values,
+    st.lists(names, min_size=1, max_size=2),
+    st.sampled_from(["3", "3.0", "-3", "0", "33", "'x'", "'x/y'", "€", "true", '"3"', "0.3", "9223372036854775808"]),
+    st.booleans(),
+    st.sampled_from([None, 1]),
+    st.sampled_from(["", "o", "ax"]),
+)
+def test_looks_lose_nothing(
+    value: Any, path: list[str], word: str, ascii_only: bool, indent: int | None, chosen: str
+) -> None:
+    text = escape_letters(json.dumps(value, ensure_ascii=ascii_only, indent=indent), chosen)
+    data = text.encode("utf-8", "surrogatepass")
+    for question in (f"value.{'.'.join(path)} == {word}", f"value.{'.'.join(path)}"):
+        row: Row = (0, 1, None, data, (), None)
+        assert passes_as_record(question, "t", row) == passes_alone(question, "t", row)
+
+
+def list_records(name: str) -> list[tuple[str | None, Row]]:
+    """The records of a capture, each once."""
+    needs = parse("value.a == 1").needs
+    reader, engine = CaptureReader(), Engine(needs=WantedPaths(needs))
+    found = engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish()
+    rows = {
+        (topic, row[2], row[3], repr(row)): (topic, row)
+        for each in found
+        if isinstance(each, Exchange)
+        for topic, row in records_by_topic(each)
+    }
+    return list(rows.values())
+
+
+@pytest.mark.parametrize("name", sampled(CAPTURES, 3))
+def test_records_of_captures_are_answered_as_exchanges_with_each_alone(name: str) -> None:
+    records = list_records(name)
+    questions = {"value.order == 3", "value.id > 1", "value_format == json", "value ~ 'a'", "key == null"}
+    for _, row in records[:: max(len(records) // 10, 1)]:
+        held = RecordValueReader().decode(row[3], row[4], "t", is_key=False) if row[5] is None else None
+        for field, value in held.value.items() if held is not None and isinstance(held.value, dict) else ():
+            if isinstance(value, str | int) and "'" not in str(value) and field.isidentifier():
+                questions |= {f"value.{field} == '{value}'", f"value.{field} == {json.dumps(value)}", f"value.{field}"}
+    passed = 0
+    for question in sorted(questions):
+        for topic, row in records[:: max(len(records) // 200, 1)]:
+            alone = passes_alone(question, topic, row)
+            passed += alone
+            assert passes_as_record(question, topic, row) == alone, (question, row)
+    assert passed or not records
