@@ -60,10 +60,10 @@ __all__ = [
     "Clients",
     "Portrait",
     "Portraits",
-    "common_numbers",
-    "facet_of_api",
     "groups_of",
+    "latency_numbers",
     "sender_and_api",
+    "topic_use_of_api",
     "topics_of",
     "transactional_ids_of",
     "versions_used",
@@ -209,7 +209,7 @@ class Portraits(ABC):
     def names_of_exchange(self, exchange: Exchange) -> Names:
         """The names that an exchange says of each of its keys, by facet."""
 
-    def kind_of_exchange(self, exchange: Exchange) -> tuple[Any, ...] | None:  # noqa: ARG002 - None for most
+    def key_of_alike_exchanges(self, exchange: Exchange) -> tuple[Any, ...] | None:  # noqa: ARG002 - None for most
         """All that decides on the keys and names of an exchange; None where that takes as long as finding them."""
         return None
 
@@ -222,7 +222,7 @@ class Portraits(ABC):
         if exchange.api_key is None:
             return
         exchange._read_sides()
-        kind = self.kind_of_exchange(exchange)
+        kind = self.key_of_alike_exchanges(exchange)
         alike = None if kind is None else self._alike.get(kind)
         if alike is None:
             self._add_first_of_kind(exchange, kind)
@@ -376,14 +376,14 @@ def _api_and_version(exchange: Exchange) -> str:
 
 
 def sender_and_api(exchange: Exchange) -> tuple[Any, ...]:
-    """Connection, client, software and API version: the beginning of what `kind_of_exchange` returns."""
+    """Connection, client, software and API version: the beginning of what `key_of_alike_exchanges` returns."""
     software = exchange.client_software
     said = None if software is None else (software["name"], software["version"])
     info, api_reader = exchange.connection_info, exchange._api_reader
     return info, api_reader, exchange.api_key, exchange.api_version, exchange.client_id, said
 
 
-def common_numbers(group: GroupStatistics) -> Row:
+def latency_numbers(group: GroupStatistics) -> Row:
     """The numbers of a portrait: latencies in ms, without answers that waited by design."""
     latency = group.percentiles() if group.values else {}
     return {
@@ -430,7 +430,7 @@ def _names_of_entity(exchange: Exchange, entity: str) -> list[str]:
     ]
 
 
-def facet_of_api(api_key: int | None) -> str:
+def topic_use_of_api(api_key: int | None) -> str:
     """What an exchange of this API does with its topics: the name of a facet."""
     if api_key in _WRITING:
         return "writes"
@@ -474,13 +474,13 @@ class Clients(Portraits):
             names.append(("libraries", orjson.dumps(library).decode()))
         if exchange.user and exchange.api_key not in LOGGING_IN:  # the login may be refused
             names.append(("users", exchange.user))
-        doing = facet_of_api(exchange.api_key)
+        doing = topic_use_of_api(exchange.api_key)
         names += [(doing, topic) for topic in topics_of(exchange)]
         names += [("groups", group) for group in groups_of(exchange)]
         names += [("transactional_ids", identity) for identity in transactional_ids_of(exchange)]
         return names
 
-    def kind_of_exchange(self, exchange: Exchange) -> tuple[Any, ...] | None:
+    def key_of_alike_exchanges(self, exchange: Exchange) -> tuple[Any, ...] | None:
         """Connection, client, API, user, library, and what the bodies name."""
         extra = exchange.extra
         if extra is not None and "envelope" in extra:
@@ -520,7 +520,7 @@ class Clients(Portraits):
             "apis": versions_used(portrait),
             **{facet: portrait.names_of_facet(facet) for facet in ("writes", "reads", "administers")},
             **{facet: portrait.names_of_facet(facet) for facet in ("groups", "transactional_ids", "users")},
-            **common_numbers(portrait.statistics),
+            **latency_numbers(portrait.statistics),
             "first": format_rfc3339(portrait.first),
             "last": format_rfc3339(portrait.last),
             **({"cut": sorted(portrait.cut)} if portrait.cut else {}),
@@ -603,7 +603,7 @@ class Brokers(Portraits):
         """The broker."""
         return ((exchange.connection_info.broker,),)
 
-    def kind_of_exchange(self, exchange: Exchange) -> tuple[Any, ...]:
+    def key_of_alike_exchanges(self, exchange: Exchange) -> tuple[Any, ...]:
         """Connection, client and API."""
         return sender_and_api(exchange)
 
@@ -654,7 +654,7 @@ class Brokers(Portraits):
             for (address,), portrait in sort_by_key(portraits)
         ]
         reached = {address for (address,) in self._found}
-        nothing = common_numbers(GroupStatistics())
+        nothing = latency_numbers(GroupStatistics())
         for place, row in {row["address"]: row for row in advertised}.items():
             if not reached & {*_addresses_of_advertised(place)}:
                 known = self._make_broker_row(place, row, controllers)
@@ -687,7 +687,7 @@ def _numbers_of_broker_portrait(portrait: Portrait) -> Row:
     return {
         "clients": portrait.names_of_facet("clients"),
         "apis": versions_used(portrait),
-        **common_numbers(portrait.statistics),
+        **latency_numbers(portrait.statistics),
         "first": format_rfc3339(portrait.first),
         "last": format_rfc3339(portrait.last),
         **({"cut": sorted(portrait.cut)} if portrait.cut else {}),

@@ -185,7 +185,7 @@ def _measure_nothing(_exchange: Exchange) -> None:
     """No value of an exchange: `Statistics` counts error codes and records itself, `RecordAges` the ages of records."""
 
 
-def _make_broker_time(key: str, text: str) -> Metric:
+def _make_broker_time_metric(key: str, text: str) -> Metric:
     """The metric of a time that the broker's own request log has, under `key`."""
 
     def measure(exchange: Exchange) -> int | None:
@@ -196,7 +196,7 @@ def _make_broker_time(key: str, text: str) -> Metric:
     return Metric(text, "ms", 10**6, measure, silent="without a broker's times", field=f"server.{key}")
 
 
-def _make_age(text: str) -> Metric:
+def _make_age_metric(text: str) -> Metric:
     """The metric of an age of records."""
     return Metric(text, "ms", 10**6, _measure_nothing, columns="count percentiles min", of_records=True)
 
@@ -253,12 +253,14 @@ METRICS: Final[dict[str, Metric]] = {
         silent="without throttling",
         columns="count rate throttled share_throttled total percentiles errors",
     ),
-    "total": _make_broker_time("total_ms", "time in the broker, by its request log"),
-    "queue": _make_broker_time("request_queue_ms", "time in the broker's request queue"),
-    "local": _make_broker_time("local_ms", "time at the leader"),
-    "remote": _make_broker_time("remote_ms", "time of waiting for others, such as followers"),
-    "response_queue": _make_broker_time("response_queue_ms", "time in the broker's response queue"),
-    "send": _make_broker_time("send_ms", "time of sending the response"),
-    "age": _make_age("age of records when a group read them first: from their Produce to the answer to its Fetch"),
-    "commit-age": _make_age("age of records when a group committed an offset beyond them first"),
+    "total": _make_broker_time_metric("total_ms", "time in the broker, by its request log"),
+    "queue": _make_broker_time_metric("request_queue_ms", "time in the broker's request queue"),
+    "local": _make_broker_time_metric("local_ms", "time at the leader"),
+    "remote": _make_broker_time_metric("remote_ms", "time of waiting for others, such as followers"),
+    "response_queue": _make_broker_time_metric("response_queue_ms", "time in the broker's response queue"),
+    "send": _make_broker_time_metric("send_ms", "time of sending the response"),
+    "age": _make_age_metric(
+        "age of records when a group read them first: from their Produce to the answer to its Fetch"
+    ),
+    "commit-age": _make_age_metric("age of records when a group committed an offset beyond them first"),
 }

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from decoders.analysis.doctor.diagnosis_input import words_of_value
+from decoders.analysis.doctor.diagnosis_input import escape_for_sentence
 from decoders.analysis.doctor.finding_kinds import SEVERITIES, FindingKind, Severity
 from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
 from decoders.analysis.exchange_facts import view_or_empty
@@ -457,7 +457,7 @@ def _make_finding_row(kind: str, seen: Observation, values: Mapping[str, Any], s
     """The row of a finding: `values` other than None fill its texts, and are keys of the row."""
     row = SECURITY_FINDINGS[kind]
     known = {name: value for name, value in values.items() if value is not None}
-    words = defaultdict(str, {name: words_of_value(value) for name, value in known.items()})
+    words = defaultdict(str, {name: escape_for_sentence(value) for name, value in known.items()})
     clients = sort_names_by_count(seen.names.get("clients", {}))[:_LISTED]
     return {
         "id": kind,

@@ -13,10 +13,10 @@ from decoders.analysis.client_and_broker_portraits import (
     Names,
     Portrait,
     Portraits,
-    common_numbers,
-    facet_of_api,
     groups_of,
+    latency_numbers,
     sender_and_api,
+    topic_use_of_api,
     topics_of,
     versions_used,
 )
@@ -244,13 +244,13 @@ class TopicPortraits(Portraits):
         client = client_of(exchange.client_id, exchange.connection_info.client)
         name = software_of(software["name"], software["version"]) if software else None
         names = [
-            (facet_of_api(exchange.api_key), client),
+            (topic_use_of_api(exchange.api_key), client),
             ("apis", f"{exchange._api_reader.name} {exchange.api_version}"),
         ]
         names += [("software", name)] if name else []
         return names + [("groups", group) for group in groups_of(exchange)]
 
-    def kind_of_exchange(self, exchange: Exchange) -> tuple[Any, ...]:
+    def key_of_alike_exchanges(self, exchange: Exchange) -> tuple[Any, ...]:
         """Connection, client, API, and the topics and groups."""
         return (*sender_and_api(exchange), *topics_of(exchange), None, *groups_of(exchange))
 
@@ -355,7 +355,7 @@ class TopicPortraits(Portraits):
             "lag": lags,
             **({} if self._values is None else {"schemas": self._schemas.rows_of(topic)}),
             "apis": versions_used(portrait),
-            **common_numbers(portrait.statistics),
+            **latency_numbers(portrait.statistics),
             "first": format_rfc3339(portrait.first),
             "last": format_rfc3339(portrait.last),
             **({"cut": sorted(cut)} if cut else {}),

@@ -60,7 +60,7 @@ def list_errors_of_large_response(exchange: Exchange, plan: Plan) -> Listed:
 
     The error codes and names of topic ids in the record are found by going through the bodies; the body of a large
     message is not there as values (schema/defer_long_arrays.py). So one projection gives the error codes, another one
-    the ids. Lists that could grow without bound are cut at ERRORS_SHOWN_MAX, and the rest is counted (`Most`).
+    the ids. Lists that could grow without bound are cut at ERRORS_SHOWN_MAX, and the rest is counted (`LimitedList`).
     """
     data = exchange.response_raw
     assert data is not None
@@ -69,7 +69,7 @@ def list_errors_of_large_response(exchange: Exchange, plan: Plan) -> Listed:
     _, codes, _ = get_projector(plan, _NOTHING, True)(data, at, len(data))
     if codes is None or len(codes) < ERRORS_SHOWN_MAX:
         return [{"path": path, "code": code, "name": error_name(code)} for path, code in codes or ()], 0
-    found = Most(ERRORS_SHOWN_MAX)
+    found = LimitedList(ERRORS_SHOWN_MAX)
     finder = make_error_finder(plan)
     if finder is not None:
         finder(read_body_without_records(api_reader, "response", plan, data, at, len(data)), found)
@@ -96,7 +96,7 @@ def read_side_without_records(exchange: Exchange, side: Side, plan: Plan) -> dic
     )
 
 
-class Most:
+class LimitedList:
     """A list of no more than `most` rows; `more` counts the others."""
 
     __slots__ = ("_most", "more", "rows")

@@ -15,8 +15,8 @@ from hashlib import blake2b
 from hmac import compare_digest
 from typing import Final
 
+from decoders.mocking.build_response_bodies import ResponseBody
 from decoders.mocking.cluster_state import Call, MockCluster, MockLogin
-from decoders.mocking.finish_responses import ResponseBody
 from decoders.mocking.refusal_error import Refusal
 from decoders.protocols.make_scram_proofs import HASHES, LEAST_ITERATIONS, make_scram_proofs, xor_bytes
 

@@ -17,8 +17,8 @@ from functools import partial
 from typing import Any, Final
 
 from decoders.limits import MOCK_GROUPS_MAX, MOCK_MEMBERS_MAX
+from decoders.mocking.build_response_bodies import Outcome, RequestBody, ResponseBody, build_refusal_body
 from decoders.mocking.cluster_state import Call, MockCluster, Timer
-from decoders.mocking.finish_responses import Outcome, RequestBody, ResponseBody, build_refusal_body
 from decoders.mocking.refusal_error import Refusal
 
 __all__ = [

@@ -25,14 +25,14 @@ from decoders.errors import DecodeError
 from decoders.frames.frame_places_in_live_streams import SIZE, SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, MOCK_BUFFERED_MAX, MOCK_QUEUED_MAX
 from decoders.messages.whole_messages import decode_request, encode_response
-from decoders.mocking.cluster_state import MockCluster, MockLogin
-from decoders.mocking.finish_responses import (
+from decoders.mocking.build_response_bodies import (
     Outcome,
     ResponseBody,
     build_refusal_answer,
     drop_fields_beyond_version,
     is_followed_by_raw_tokens,
 )
+from decoders.mocking.cluster_state import MockCluster, MockLogin
 from decoders.mocking.refusal_error import Refusal
 from decoders.protocol_facts import api_keys
 

@@ -22,8 +22,8 @@ from decoders.errors import DecodeError, EncodeError
 from decoders.exchanges.topic_and_node_names import METADATA_TOPIC
 from decoders.messages.whole_messages import decode_message, encode_json
 from decoders.mocking.accept_any_login import TAKEN_MECHANISMS
+from decoders.mocking.build_response_bodies import RequestBody, ResponseBody
 from decoders.mocking.cluster_state import Committed, ErrorPlace, MockCluster, MockNode, TopicPartition
-from decoders.mocking.finish_responses import RequestBody, ResponseBody
 from decoders.mocking.partition_log import PartitionLog, StoredBatch
 from decoders.mocking.split_into_batches import split_records
 from decoders.protocol_facts import api_keys

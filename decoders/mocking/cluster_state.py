@@ -18,7 +18,7 @@ from zlib import crc32
 
 from decoders.errors import without_frames
 from decoders.limits import MOCK_GROUPS_MAX, MOCK_HELD_MAX, MOCK_PARTITIONS_MAX
-from decoders.mocking.finish_responses import RequestBody, ResponseBody
+from decoders.mocking.build_response_bodies import RequestBody, ResponseBody
 from decoders.mocking.partition_log import PartitionLog
 from decoders.mocking.refusal_error import Refusal
 from decoders.named_tuple import NamedTuple

@@ -7,8 +7,8 @@ from typing import Final
 from uuid import UUID
 
 from decoders.errors import without_frames
+from decoders.mocking.build_response_bodies import RequestRow, ResponseBody, ResponseRow
 from decoders.mocking.cluster_state import Call, Committed, MockCluster, TopicPartition
-from decoders.mocking.finish_responses import RequestRow, ResponseBody, ResponseRow
 from decoders.mocking.refusal_error import Refusal
 
 __all__ = [

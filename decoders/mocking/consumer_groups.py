@@ -13,8 +13,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.limits import MOCK_GROUPS_MAX, MOCK_MEMBERS_MAX
+from decoders.mocking.build_response_bodies import RequestBody, ResponseBody
 from decoders.mocking.cluster_state import Call, MockCluster
-from decoders.mocking.finish_responses import RequestBody, ResponseBody
 from decoders.mocking.refusal_error import Refusal
 
 __all__ = ["ConsumerGroup", "handle_consumer_group_heartbeat"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 from uuid import UUID
 
+from decoders.mocking.build_response_bodies import ResponseBody, ResponseRow, build_refused_row
 from decoders.mocking.classic_groups import ClassicGroup, ClassicGroupState
 from decoders.mocking.cluster_state import Call, MockCluster
 from decoders.mocking.consumer_groups import ConsumerGroup, TopicIdPartition
-from decoders.mocking.finish_responses import ResponseBody, ResponseRow, build_refused_row
 from decoders.mocking.refusal_error import Refusal
 from decoders.named_tuple import NamedTuple
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.limits import MOCK_SESSIONS_MAX
+from decoders.mocking.build_response_bodies import Outcome, RequestRow, ResponseBody, ResponseRow, build_refusal_body
 from decoders.mocking.cluster_state import Call, MockCluster, Timer, TopicPartition
-from decoders.mocking.finish_responses import Outcome, RequestRow, ResponseBody, ResponseRow, build_refusal_body
 from decoders.mocking.partition_log import MAGIC, PartitionLog, rewrite_without_codec
 from decoders.mocking.refusal_error import Refusal
 from decoders.named_tuple import NamedTuple

@@ -6,6 +6,7 @@ from typing import Final
 
 from decoders.apis import api
 from decoders.mocking.accept_any_login import handle_sasl_authenticate, handle_sasl_handshake
+from decoders.mocking.build_response_bodies import ResponseBody
 from decoders.mocking.classic_groups import (
     handle_heartbeat,
     handle_join_group,
@@ -23,7 +24,6 @@ from decoders.mocking.describe_groups import (
     handle_list_groups,
 )
 from decoders.mocking.fetch_with_sessions import Fetches
-from decoders.mocking.finish_responses import ResponseBody
 from decoders.mocking.metadata_and_topics import (
     handle_create_topics,
     handle_delete_topics,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
+from decoders.mocking.build_response_bodies import RequestRow, ResponseBody, ResponseRow, build_refused_row
 from decoders.mocking.cluster_state import (
     Call,
     MockCluster,
     MockNode,
     Topic,
 )
-from decoders.mocking.finish_responses import RequestRow, ResponseBody, ResponseRow, build_refused_row
 from decoders.mocking.refusal_error import Refusal
 
 __all__ = [

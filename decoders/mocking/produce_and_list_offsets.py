@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from decoders.mocking.build_response_bodies import Outcome, ResponseBody
 from decoders.mocking.cluster_state import Call, MockCluster, TopicPartition, find_partitions_of_topic
-from decoders.mocking.finish_responses import Outcome, ResponseBody
 from decoders.mocking.partition_log import PartitionLog
 from decoders.mocking.refusal_error import Refusal
 from decoders.mocking.split_into_batches import split_records

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from decoders.errors import without_frames
 from decoders.limits import MOCK_GROUPS_MAX
+from decoders.mocking.build_response_bodies import RequestRow, ResponseBody
 from decoders.mocking.cluster_state import Call, Committed, MockCluster, Timer, TopicPartition
 from decoders.mocking.committed_offsets import check_group_member, commit_offsets_of_request
-from decoders.mocking.finish_responses import RequestRow, ResponseBody
 from decoders.mocking.partition_log import StoredBatch
 from decoders.mocking.refusal_error import Refusal
 

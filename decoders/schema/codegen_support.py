@@ -467,11 +467,11 @@ class Body(Lines):
         """The expression of the offset up to which lines have been put, plus `more`."""
         return plus_number("at", self.shift + more)
 
-    def is_short(self, size: str) -> str:
+    def condition_of_short_size(self, size: str) -> str:
         """The condition that a compact size is one byte and not null."""
         return f"0 < {size} < 128" if size in self._unsigned else f"{size} > 0"
 
-    def is_negative(self, flag: str) -> str:
+    def condition_of_negative(self, flag: str) -> str:
         """The condition that an int8 is negative."""
         return f"{flag} > 127" if flag in self._unsigned else f"{flag} < 0"
 
@@ -512,7 +512,9 @@ class Body(Lines):
 
     def _put_tail(self, tail: Tail, lead: int, core: list[Piece]) -> None:
         total = lead + _pieces_size(core)
-        with self.indented_block(f"if {self.is_short(tail.size)}:" if tail.compact else f"if {tail.size} >= 0:"):
+        with self.indented_block(
+            f"if {self.condition_of_short_size(tail.size)}:" if tail.compact else f"if {tail.size} >= 0:"
+        ):
             if tail.text and (len(core) > 1 or (core and core[0].letter not in "S?")):
                 self._put_unpacked_tail(tail, lead, core)
             else:

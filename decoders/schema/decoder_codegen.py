@@ -25,7 +25,7 @@ from decoders.schema.codegen_support import (
     plus_number,
     targets_of_pieces,
 )
-from decoders.schema.field_projection import SIZED, Mode, Want, find_part
+from decoders.schema.field_projection import SIZED, Mode, Want, find_want_of_field
 from decoders.schema.plan_walker import UNKNOWN, count_values_of_element
 from decoders.wire.primitive_types import LETTERS
 
@@ -102,7 +102,7 @@ class DecoderSource:
         """
         entries: dict[str, str] = {}
         for inner in plan.fields:
-            value = self.put_field(body, inner, find_part(want, inner.name), path, place, entries)
+            value = self.put_field(body, inner, find_want_of_field(want, inner.name), path, place, entries)
             if value is not None:
                 entries[inner.name] = value
         value = None if want is None else "{" + ", ".join(f"{name!r}: {text}" for name, text in entries.items()) + "}"
@@ -211,7 +211,7 @@ class DecoderSource:
         def make(start: str, size: str) -> list[str]:
             return [f"{value} = {form.format(start=start, size=size)}"] if form else []
 
-        with body.indented_block(f"if {body.is_short(size)}:" if compact else f"if {size} >= 0:"):
+        with body.indented_block(f"if {body.condition_of_short_size(size)}:" if compact else f"if {size} >= 0:"):
             body.put_lines(*make(plus_number("at", shift), f"{size} - 1" if compact else size))
             body.put_lines(f"at += {plus_number(size, shift - compact)}")
         if nullable:
@@ -244,7 +244,7 @@ class DecoderSource:
         if inner.tag is None:
             body.add_piece("S", flag)
             body.put_offset()
-            null = body.is_negative(flag)
+            null = body.condition_of_negative(flag)
         else:
             body.put_offset()
             body.put_lines(f"{flag}, at = uvarint(buf, at)")
@@ -261,7 +261,7 @@ class DecoderSource:
         """The call that reads the tag section whose count is the byte before `at`; it returns the offset after it."""
         left = ", left" if self.mode.careful else ""
         if not plan.tagged:
-            if find_part(want, UNKNOWN) is None:
+            if find_want_of_field(want, UNKNOWN) is None:
                 return f"skip_tags(buf, at - 1, {end}{left})"
             return f"{'read_tags_json' if self.mode.json else 'read_tags'}(buf, at - 1, {end}, {into}{left})"
         name = self.unit.new_variable("tags")
@@ -275,7 +275,7 @@ class DecoderSource:
         body.depth = 1
         body.put_lines(f"n, at = tag_count(buf, at, end, {'left' if self.mode.careful else None})")
         body.put_lines("unknown = {}", "before = -1")
-        keep = find_part(want, UNKNOWN) is not None
+        keep = find_want_of_field(want, UNKNOWN) is not None
         with body.indented_block("for _ in range(n):"):
             body.put_lines("tag, at = uvarint(buf, at)", "stop, at = uvarint(buf, at)", "stop += at")
             body.fail_if("stop > end or tag <= before")
@@ -284,7 +284,7 @@ class DecoderSource:
             for inner in plan.tagged:
                 with body.indented_block(f"{word} tag == {inner.tag}:"):
                     before = {inner.unless: f"into.get({inner.unless!r})"}
-                    value = self.put_field(body, inner, find_part(want, inner.name), path, "{place}", before)
+                    value = self.put_field(body, inner, find_want_of_field(want, inner.name), path, "{place}", before)
                     body.put_offset()
                     body.fail_if("at != stop")
                     if value is not None:
@@ -295,7 +295,7 @@ class DecoderSource:
                     body.put_lines("unknown[tag] = buf[at:stop]")
                 body.put_lines("at = stop")
         if want is not None:
-            names = tuple(inner.name for inner in plan.tagged if find_part(want, inner.name) is not None)
+            names = tuple(inner.name for inner in plan.tagged if find_want_of_field(want, inner.name) is not None)
             body.put_lines(f"{'put_last_json' if self.mode.json else 'put_last'}(into, {names!r}, unknown)")
         body.put_lines("return at")
         body.add_function_to_unit()
@@ -398,7 +398,7 @@ class ArrayReading:
         null = "_or_null" if field.nullable else ""
         if field.compact:
             long = f"{number}, at = long_count{null}(buf, at - 1, {body.end}, {least})"
-            body.put_lines(f"if not {body.is_short(number)}:", f"    {long}")
+            body.put_lines(f"if not {body.condition_of_short_size(number)}:", f"    {long}")
         else:
             sure = (
                 "True" if field.plan is not None and not least_size_of_struct(field.plan) else f"not 0 <= {number} < 16"
@@ -424,7 +424,7 @@ class ArrayReading:
         tables = make_unpack_table(form, "", 1) if field.compact else make_long_unpack_table(form, "")
         name = body.constant("table", tables) if self.want is not None else ""
         shift, body.shift = body.shift, 0
-        short = body.is_short(number) if field.compact else f"0 <= {number} < 128"
+        short = body.condition_of_short_size(number) if field.compact else f"0 <= {number} < 128"
         with body.indented_block(f"if {short}:"):
             self._put_unpacked_array(f"{name}[{number}]", plus_number("at", shift))
             size = number if width == 1 else f"{width} * {number}"

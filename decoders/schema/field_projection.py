@@ -61,7 +61,7 @@ class Mode(NamedTuple):
     hooks: Mapping[str, str] = MappingProxyType({})
 
 
-def find_part(want: Want, name: str) -> Want:
+def find_want_of_field(want: Want, name: str) -> Want:
     """The Want of the field `name` in a struct whose Want is `want`."""
     return want.get(name) if isinstance(want, dict) else None if want is None else ALL
 

@@ -381,7 +381,7 @@ class Splitter:
         self._commit_batch()
         self._facts.sessions.add(self._decryption.sessions.export())
         reassembly = self._plain if self._raw else self._watched
-        self._copies.add_held_beginnings(reassembly.list_waiting_connections())
+        self._copies.add_undelivered_connections(reassembly.list_waiting_connections())
         self._facts.begun, self._facts.copies = self._copies.list_possible_copies_in_neighbours(), self._copies.found
         for track, clean_run in self._clean.items():
             self._size -= track.emit_end_of_clean_run(clean_run, None)

@@ -136,7 +136,7 @@ class CopiesInSplit(ConnectionCopies):
             self._first.append(connection)
         return original
 
-    def add_held_beginnings(self, connections: Iterable[Connection]) -> None:
+    def add_undelivered_connections(self, connections: Iterable[Connection]) -> None:
         """Add the first bytes of both halves of connections of which reassembly has given none yet."""
         for connection in connections:
             halves = (connection.first, connection.second)
@@ -145,9 +145,9 @@ class CopiesInSplit(ConnectionCopies):
             for half in halves:
                 held = next((each for each in half.held if each[5]), None)
                 if held is not None:
-                    self._add_held_beginning(half, held)
+                    self._add_undelivered_half(half, held)
 
-    def _add_held_beginning(self, half: Half, held: Entry) -> None:
+    def _add_undelivered_half(self, half: Half, held: Entry) -> None:
         _, end, time_ns, packet, _, data, _ = held
         for follows in half.held:
             if follows[0] == end:

@@ -112,7 +112,7 @@ class _JsonCheck:
                 return found
         return None
 
-    def may_take(self, count: int) -> bool:
+    def has_budget_for(self, count: int) -> bool:
         """Whether so many parts of a schema, or of a value, may be looked at, which are small steps."""
         self.left -= count // 16
         return self.left >= 0
@@ -122,12 +122,12 @@ class _JsonCheck:
     ) -> str | None:
         place = path or "the value"
         kinds = schema.get("type")
-        names = [kinds] if isinstance(kinds, str) else _list_at(schema, "type")
+        names = [kinds] if isinstance(kinds, str) else _list_or_empty(schema, "type")
         names = [name for name in names[: len(_TYPES)] if isinstance(name, str)]
         if names and not any(_TYPES[name](value) for name in names if name in _TYPES):
             return f"{place}: no {' or '.join(names)[:100]}"
         allowed = schema.get("enum")
-        if isinstance(allowed, list) and self.may_take(len(allowed)) and value not in allowed:
+        if isinstance(allowed, list) and self.has_budget_for(len(allowed)) and value not in allowed:
             return f"{place}: not one of the enum"
         if "const" in schema and value != schema["const"]:
             return f"{place}: not the const"
@@ -146,7 +146,7 @@ class _JsonCheck:
         if not isinstance(value, dict):
             return None
         required, properties = schema.get("required"), schema.get("properties")
-        for name in required if isinstance(required, list) and self.may_take(len(required)) else ():
+        for name in required if isinstance(required, list) and self.has_budget_for(len(required)) else ():
             if isinstance(name, str) and name not in value:
                 return f"{path or 'the value'}: {name} is missing"
         properties = properties if isinstance(properties, dict) else {}
@@ -154,7 +154,7 @@ class _JsonCheck:
         patterns = patterns if isinstance(patterns, dict) else {}
         others = schema.get("additionalProperties", True)
         for name, inner in value.items():
-            if not self.may_take(len(patterns)):
+            if not self.has_budget_for(len(patterns)):
                 return None
             schemas = [properties[name]] if name in properties else []
             schemas += [each for pattern, each in patterns.items() if home.matches(pattern, name)]
@@ -184,13 +184,13 @@ class _JsonCheck:
             return self.find_misfit(home, inner, value, path, depth + 1) is None
 
         place = path or "the value"
-        for inner in _list_at(schema, "allOf"):
+        for inner in _list_or_empty(schema, "allOf"):
             found = self.find_misfit(home, inner, value, path, depth + 1)
             if found is not None:
                 return found
-        if (some := _list_at(schema, "anyOf")) and not any(map(fits, some)):
+        if (some := _list_or_empty(schema, "anyOf")) and not any(map(fits, some)):
             return f"{place}: fits none of anyOf"
-        if (one := _list_at(schema, "oneOf")) and sum(map(fits, one)) != 1 and self.left >= 0:
+        if (one := _list_or_empty(schema, "oneOf")) and sum(map(fits, one)) != 1 and self.left >= 0:
             return f"{place}: fits not exactly one of oneOf"
         if "not" in schema and self.left >= 0 and fits(schema["not"]) and self.left >= 0:
             return f"{place}: fits what it must not"
@@ -200,7 +200,7 @@ class _JsonCheck:
         return None
 
 
-def _list_at(schema: Mapping[str, Any], word: str) -> list[Any]:
+def _list_or_empty(schema: Mapping[str, Any], word: str) -> list[Any]:
     found = schema.get(word)
     return found if isinstance(found, list) else []
 

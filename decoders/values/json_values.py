@@ -53,7 +53,7 @@ def is_connect_envelope(value: Any) -> bool:
     return schema is None or (isinstance(schema, dict) and isinstance(schema.get("type"), str))
 
 
-def open_connect_envelope(value: Mapping[str, Any]) -> tuple[str | None, Any]:
+def unwrap_connect_envelope(value: Mapping[str, Any]) -> tuple[str | None, Any]:
     """The name of the envelope's schema, and the payload with decimals, times and bytes in readable form."""
     schema = value["schema"]
     if schema is None:

@@ -75,7 +75,7 @@ class _BinaryReader:
         """The value at `at` in JSON form, and where it ends. Raises DecodeError."""
         raise NotImplementedError
 
-    def spend_part(self, at: int, depth: int) -> int:
+    def read_first_byte(self, at: int, depth: int) -> int:
         """The first byte of a value, which is counted."""
         self.left -= 1
         if self.left < 0 or depth > VALUE_NESTING_MAX:
@@ -123,7 +123,7 @@ class MessagePackReader(_BinaryReader):
     """Reads MessagePack."""
 
     def read(self, at: int, depth: int) -> tuple[Any, int]:
-        byte = self.spend_part(at, depth)
+        byte = self.read_first_byte(at, depth)
         at += 1
         if byte < 0x80:
             return byte, at
@@ -192,7 +192,7 @@ class CborReader(_BinaryReader):
     """Reads CBOR (RFC 8949); a tag is left out, except of large numbers, which are texts."""
 
     def read(self, at: int, depth: int) -> tuple[Any, int]:
-        byte = self.spend_part(at, depth)
+        byte = self.read_first_byte(at, depth)
         major, more = byte >> 5, byte & 31
         at += 1
         if major == 7:

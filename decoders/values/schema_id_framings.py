@@ -104,7 +104,7 @@ def read_message_indexes(data: bytes, at: int) -> list[tuple[list[int], int]]:
     found = []
     for bits in (True, False):
         try:
-            path, end = _read_path(data, at, zigzag=bits)
+            path, end = _read_message_index_path(data, at, zigzag=bits)
         except DecodeError:
             continue
         if (path, end) not in found:
@@ -112,7 +112,7 @@ def read_message_indexes(data: bytes, at: int) -> list[tuple[list[int], int]]:
     return found
 
 
-def _read_path(data: bytes, at: int, *, zigzag: bool) -> tuple[list[int], int]:
+def _read_message_index_path(data: bytes, at: int, *, zigzag: bool) -> tuple[list[int], int]:
     def read(place: int) -> tuple[int, int]:
         return read_long(data, place) if zigzag else read_varint_64(data, place, len(data))
 

@@ -46,7 +46,7 @@ class StoredSchema:
         self._visiting = False
 
     @property
-    def meaning(self) -> tuple[str, str]:
+    def normalized_type_and_text(self) -> tuple[str, str]:
         """The type and the text without what JSON does not mean: registries and clients write spaces differently."""
         if self._meaning is None:
             text = self.registered.text
@@ -220,8 +220,8 @@ def _best_schemas(candidates: Sequence[StoredSchema], registry: str | None) -> l
     found: dict[tuple[str, str], StoredSchema] = {}
     for rank, each in ranked:
         if rank == best:
-            kept = found.setdefault(each.meaning, each)
+            kept = found.setdefault(each.normalized_type_and_text, each)
             # What a schema refers to may be told later than its text.
             if each.registered.references and not kept.registered.references:
-                found[each.meaning] = each
+                found[each.normalized_type_and_text] = each
     return [*found.values()]

@@ -27,9 +27,9 @@ from decoders.values.json_schema import JsonSchema
 from decoders.values.json_values import (
     is_cloud_event,
     is_connect_envelope,
-    open_connect_envelope,
     read_cloud_event_data,
     read_json,
+    unwrap_connect_envelope,
 )
 from decoders.values.message_pack_and_cbor import guess_binary_json
 from decoders.values.parsed_schema import MissingReference, ValueReading
@@ -168,7 +168,7 @@ class ValueDecoder:
         except DecodeError:
             return None
         if is_connect_envelope(value):
-            name, payload = open_connect_envelope(value)
+            name, payload = unwrap_connect_envelope(value)
             return DecodedValue("connect-json", payload, name=name)
         if is_cloud_event(value):
             inner_data = read_cloud_event_data(value)

@@ -100,7 +100,7 @@ class AuditRenderer(AnswerRenderer):
         self._counts = Counter(verdicts.counts)
         if not (self.ignore or self.verdicts):
             return verdicts
-        kept = self.ignore.choose(verdicts)
+        kept = self.ignore.drop_ignored_findings(verdicts)
         self._counts -= self.ignore.verdicts
         return self._choose_verdicts(kept)
 
@@ -110,7 +110,7 @@ class AuditRenderer(AnswerRenderer):
 
     def _judge_brokers(self) -> list[Row]:
         rows = self._audit.judge_brokers(self.clients or "", is_partial=self.coverage.partial is not None)
-        kept = self.ignore.choose(rows)
+        kept = self.ignore.drop_ignored_findings(rows)
         self._counts = Counter(row["verdict"] for row in kept)
         return self._choose_verdicts(kept)
 

@@ -51,7 +51,7 @@ class IgnoreRules:
     def __bool__(self) -> bool:
         return bool(self._rules)
 
-    def choose(self, rows: Iterable[Row]) -> list[Row]:
+    def drop_ignored_findings(self, rows: Iterable[Row]) -> list[Row]:
         """The findings that no row fits; the others are counted."""
         kept = []
         for row in rows:

@@ -56,7 +56,7 @@ class FindingRenderer(AnswerRenderer):
     def _make_rows(self) -> list[Row]:
         if self._files:
             self._fold.name_files([*map(escape_non_utf8, self._files)])
-        rows = self.ignore.choose(self._fold.rows())
+        rows = self.ignore.drop_ignored_findings(self._fold.rows())
         if self.capture is not None:
             add_commands_to_findings(rows, self.capture, self._files)
         return rows
@@ -75,7 +75,7 @@ def add_commands_to_findings(rows: Iterable[Row], capture: CaptureOptions, names
     unique = {base: name for base, name in zip(bases, found, strict=True) if bases.count(base) == 1}
     alone = len(capture.files) == 1 and found == [escape_non_utf8(capture.files[0])]
     for row in rows:
-        chosen = _choose_exchanges(row["evidence"], unique, alone=alone)
+        chosen = _sniff_options_of_evidence(row["evidence"], unique, alone=alone)
         if chosen:
             row["command"] = _make_command(row, words, chosen)
 
@@ -104,12 +104,12 @@ def add_commands_to_stored_findings(rows: Iterable[Row], options: Sequence[str] 
     """
     for row in rows:
         files = [*dict.fromkeys(each["file"] for each in row["evidence"][:_NAMED] if each["file"] and each["packets"])]
-        chosen = _choose_exchanges(row["evidence"], {}, alone=len(files) == 1) if files else []
+        chosen = _sniff_options_of_evidence(row["evidence"], {}, alone=len(files) == 1) if files else []
         if chosen:
             row["command"] = _make_command(row, [*files, *options], chosen)
 
 
-def _choose_exchanges(evidence: Sequence[dict[str, Any]], unique: dict[str, str], *, alone: bool) -> list[str]:
+def _sniff_options_of_evidence(evidence: Sequence[dict[str, Any]], unique: dict[str, str], *, alone: bool) -> list[str]:
     """The options of `kw sniff` that choose the exchanges of the evidence; none where there is no exchange.
 
     An exchange is chosen by its first packet: between its packets lie those of others.

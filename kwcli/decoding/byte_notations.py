@@ -139,7 +139,7 @@ def _decode_decimals(text: str) -> bytes | None:
     if binary is not None:
         return _decode_binary(binary[1])
     longest = max(_LIST.finditer(plain), key=lambda match: len(match[0]), default=None)
-    if longest is None or not _is_wrapping(plain[: longest.start()], plain[longest.end() :]):
+    if longest is None or not _is_code_around(plain[: longest.start()], plain[longest.end() :]):
         return None
     bracketed = _is_bracketed(plain, longest.start())
     if not bracketed and longest[0] == plain and len(plain.split()) >= RUN_MIN:
@@ -156,7 +156,7 @@ def _decode_binary(items: str) -> bytes | None:
     return None if None in parts else b"".join(part or b"" for part in parts)
 
 
-def _is_wrapping(before: str, behind: str) -> bool:
+def _is_code_around(before: str, behind: str) -> bool:
     """Whether what stands around a list are the words of a language, and no sentence of a log."""
     lead = before.rstrip()
     if re.fullmatch(r"""\s*\{\s*"type"\s*:\s*"Buffer"\s*,\s*"data"\s*:\s*\[""", lead) and behind.strip() == "]}":

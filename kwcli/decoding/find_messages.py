@@ -104,13 +104,13 @@ def _read_as_whole_message(input_bytes: InputBytes, data: bytes, hints: MessageH
     frame = len(data).to_bytes(_SIZE, "big") + data if len(data) <= FRAME_MAX else data
     name = _escape_message_name(input_bytes, 0, 1)
     if hints.key is not None and hints.version is not None:
-        for alone in _possible_forms(data, frame, hints.key, hints.version, hints.side):
+        for alone in _read_as_frame_or_body(data, frame, hints.key, hints.version, hints.side):
             if is_readable_message(alone):
                 return NamedMessage(name, alone)
         return None
     if hints.side != "response" and judge_request(frame, 0) == YES:
         return _read_frame_as_message(name, frame, _SIZE, None, hints)
-    if hints.side is None and hints.key is None and _lacks_size_field(data) and _has_known_header(frame):
+    if hints.side is None and hints.key is None and _begins_with_api_key_and_version(data) and _has_known_header(frame):
         return _read_frame_as_message(name, frame, _SIZE, None, MessageHints("request"))
     if hints.side != "request":
         found = guess_response(frame, None if hints.key is None else [hints.key])
@@ -119,7 +119,9 @@ def _read_as_whole_message(input_bytes: InputBytes, data: bytes, hints: MessageH
     return None
 
 
-def _possible_forms(data: bytes, frame: bytes, key: int, version: int, side: Side | None) -> Iterator[SingleMessage]:
+def _read_as_frame_or_body(
+    data: bytes, frame: bytes, key: int, version: int, side: Side | None
+) -> Iterator[SingleMessage]:
     """What bytes of a known API and version may be: a frame without its size field, or a body."""
     for each in SIDES if side is None else (side,):
         if each == "response" or _has_request_header(frame, key, version):
@@ -160,7 +162,7 @@ def _read_frame_as_message(
         judge_request(frame, 0) >= HEAD
         or _has_known_header(frame)
         or hints.side == "request"
-        or (shift == _SIZE and _lacks_size_field(frame[shift:]))
+        or (shift == _SIZE and _begins_with_api_key_and_version(frame[shift:]))
     ):
         if len(frame) < _SIZE + _SIZE:
             raise Failure(
@@ -198,18 +200,25 @@ def _decode_by_best_candidate(name: str, frame: bytes, shift: int, found: list[C
 def _read_last_bytes_as_message(name: str, rest: bytes, hints: MessageHints) -> NamedMessage:
     """The last bytes as a message, cut off or without its size field. Raises Failure where they are none."""
     size = int.from_bytes(rest[:_SIZE], "big", signed=True)
-    more = len(rest) >= _SIZE + _LEAST and len(rest) - _SIZE < size <= FRAME_MAX and not _lacks_size_field(rest)
+    more = (
+        len(rest) >= _SIZE + _LEAST
+        and len(rest) - _SIZE < size <= FRAME_MAX
+        and not _begins_with_api_key_and_version(rest)
+    )
     if more and (judge_request(rest, 0) >= HEAD or _has_known_header(rest) or hints.key is not None):
         return _read_frame_as_message(name, rest, 0, "truncated", hints)
     frame = len(rest).to_bytes(_SIZE, "big") + rest if len(rest) <= FRAME_MAX else rest
     if len(rest) >= _LEAST and (
-        _lacks_size_field(rest) or _has_known_header(frame) or hints.side is not None or hints.key is not None
+        _begins_with_api_key_and_version(rest)
+        or _has_known_header(frame)
+        or hints.side is not None
+        or hints.key is not None
     ):
         return _read_frame_as_message(name, frame, _SIZE, None, hints)
     raise Failure(f"{_format_name_prefix(name)}{explain_unknown_bytes(rest)}")
 
 
-def _lacks_size_field(rest: bytes) -> bool:
+def _begins_with_api_key_and_version(rest: bytes) -> bool:
     """Whether the first bytes, as a size, are an API key and a version of it: a size of that many bytes is rare."""
     key, version = int.from_bytes(rest[:2], "big"), int.from_bytes(rest[2:4], "big")
     return len(rest) >= _REQUEST_HEAD - _SIZE and key > 0 and key in NAMES and version in api(key).versions

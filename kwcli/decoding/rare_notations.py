@@ -247,7 +247,10 @@ _CELLS: Final[tuple[tuple[re.Pattern[str], Callable[[str], bytes | None]], ...]]
 )
 # Words as a little-endian machine has them.
 _WORDS: Final[tuple[tuple[re.Pattern[str], Callable[[str], bytes | None]], ...]] = (
-    (re.compile(r"(?:0x)?(?:[0-9a-f]{2}){1,8}(?!\w)", re.IGNORECASE), lambda word: _swap(word.removeprefix("0x"))),
+    (
+        re.compile(r"(?:0x)?(?:[0-9a-f]{2}){1,8}(?!\w)", re.IGNORECASE),
+        lambda word: _decode_hex_reversed(word.removeprefix("0x")),
+    ),
 )
 _BETWEEN_CELLS: Final = re.compile(rf"(?:{_CHARACTER})?[ \t┊-]{{1,5}}", re.IGNORECASE)
 # Lines that have no cells: headings, frames of tables, the line of a packet.
@@ -256,7 +259,7 @@ _NO_CELLS: Final = re.compile(
 )
 
 
-def _swap(word: str) -> bytes:
+def _decode_hex_reversed(word: str) -> bytes:
     return bytes.fromhex(word)[::-1]
 
 

@@ -16,8 +16,8 @@ from kwcli.output.facts.line_fact_functions import (
     NO_VIEW,
     find_api_facts,
     format_exchange_trouble,
+    list_facts_of_decoded_sides,
     list_no_facts,
-    list_sure_facts,
 )
 from kwcli.output.short_texts import (
     NS,
@@ -228,7 +228,7 @@ class TextLines:
         client_key = (exchange.connection_info, exchange.client_id, exchange.client_software is None)
         between = self._between_of.get(client_key) or self._format_client_columns(client_key, exchange)
         if exchange._failed:
-            facts = list_sure_facts(exchange, facts_of, self._fact_room)
+            facts = list_facts_of_decoded_sides(exchange, facts_of, self._fact_room)
         else:
             facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._fact_room)
         if exchange.connection_info.tls is not None:
@@ -416,7 +416,7 @@ class TextLines:
         for fact_room in reversed(self._smaller):
             facts = [
                 escape_text(fact)
-                for fact in (*list_sure_facts(exchange, facts_of, fact_room), *_list_tls_facts(exchange))
+                for fact in (*list_facts_of_decoded_sides(exchange, facts_of, fact_room), *_list_tls_facts(exchange))
             ]
             if _do_texts_fit([*facts, *said], room):
                 return self._join_facts_and_trouble(facts, trouble, bad=bad)

@@ -82,7 +82,7 @@ LAST_BASE: Final = 32000
 _STEP: Final = 100
 
 
-def list_bases(base: int) -> Iterable[int]:
+def list_port_bases(base: int) -> Iterable[int]:
     """The bases to try one after the other: the one that is asked for, or where it is 0 those of many ranges."""
     return (base,) if base else range(FIRST_BASE, LAST_BASE, _STEP)
 

@@ -24,8 +24,8 @@ from kwcli.proxy.node_listeners import (
     Listener,
     ProxyListeners,
     ProxyPorts,
-    list_bases,
     list_listener_rows,
+    list_port_bases,
     ports_file,
 )
 from kwcli.proxy.proxy_metrics import Metrics
@@ -152,7 +152,7 @@ class Proxy:
         """Open the listeners of bootstrap and of all known nodes. Raises Failure."""
         if self.settings.metrics is not None:
             self._told = listen_for_metrics(self.settings.metrics)
-        for base in list_bases(self.settings.port_base):
+        for base in list_port_bases(self.settings.port_base):
             self._ports.base = base
             try:
                 self._open_listeners()

@@ -7,7 +7,7 @@
 | `LiveCapture` | the packets of an interface | never by itself |
 | `LivePlaces` | several pipes, commands, interfaces, as they come | when all of them have ended |
 
-A source is pulled by one loop (run_reading.py), which also says why the reading ends (run_phases.py). A source knows
+A source is pulled by one loop (run_reading.py), which also says why the reading ends (how_runs_end.py). A source knows
 nothing of exchanges, but those that records of kw hold.
 """
 

@@ -1,7 +1,7 @@
 """Inputs, settings and filters in; rows, or an answer on them, on standard output and a closing line out.
 
 One loop for files, pipes, growing files and live captures: source → segments → engine → exchanges → sink. How it ends
-is the subject of run_phases.py.
+is the subject of how_runs_end.py.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from kwcli.output.renderers import WantedPaths
 from kwcli.output.short_texts import count_of, find_zone
 from kwcli.reading.capture_sources import add_byte_offset, escape_non_utf8
 from kwcli.reading.decompress_inputs import InputProblem
+from kwcli.reading.how_runs_end import Event, RunEnds, RunPhase
 from kwcli.reading.list_input_files import (
     FoundPath,
     choose_key_logs,
@@ -27,7 +28,6 @@ from kwcli.reading.list_input_files import (
 )
 from kwcli.reading.read_captures_by_time import Captures
 from kwcli.reading.run_coverage import RunCoverage
-from kwcli.reading.run_phases import Event, RunEnds, RunPhase
 from kwcli.reading.sinks.closing_lines import (
     closing_lines,
     describe_passed_over,
@@ -263,7 +263,7 @@ class ReadingRun:
     # -- the phases of a run -------------------------------------------------------------------------------------------
 
     def read_source(self, source: PacketSource) -> ReadingOutcome:
-        """Read a source and show its rows: the phases of a run up to the copying (run_phases.py)."""
+        """Read a source and show its rows: the phases of a run up to the copying (how_runs_end.py)."""
         ends, sink = self.outcome.ends, self._sink
         sink.name_files(source.names, has_files=source.has_files)
         if self._schemas is not None and sink.needs_file_numbers and source.has_files:

@@ -187,7 +187,7 @@ def build_report(result: FoldResults, target: str) -> Report:
         "schema": SCHEMA,
         "tables": result.rows if result.tables else None,
         "partial": None if result.partial is None else make_partial_record(result.partial),
-        **_build_span(result),
+        **_build_time_span(result),
         "summary": _build_summary(result, every[0] if every else None, portraits),
         "over_time": found["time"].rows() if "time" in found else [],
         "latency": {name: _build_latencies_by(result, name) for name in BY} if has["exchanges"] else None,
@@ -239,7 +239,7 @@ def format_report_time(time: str, size: int = 19) -> str:
     return time[:size].replace("T", " ")
 
 
-def _build_span(result: FoldResults) -> Row:
+def _build_time_span(result: FoldResults) -> Row:
     if not result.rows["exchanges"]:
         return {"first": None, "last": None, "span_s": None, "bucket_s": None}
     every = result.found["all"]
@@ -434,7 +434,7 @@ def _build_connections(result: FoldResults) -> Row:
         None if clients is None else [_select_client_keys(row) for row in clients if row["kafka"]], "count", "bytes"
     )
     found["not_kafka"] = _sort_rows(
-        None if foreign is None else [_build_foreign_row(row) for row in foreign if not row["kafka"]], "count"
+        None if foreign is None else [_build_row_of_non_kafka(row) for row in foreign if not row["kafka"]], "count"
     )
     return found
 
@@ -446,7 +446,7 @@ def _select_client_keys(row: Row) -> Row:
     return made
 
 
-def _build_foreign_row(row: Row) -> Row:
+def _build_row_of_non_kafka(row: Row) -> Row:
     """The row of connections that are not Kafka; connections without any bytes have no reason."""
     return {name: row[name] for name in ("broker", "reason", "detail", "count")}
 

@@ -203,7 +203,7 @@ def _draw_stacked_columns(drawn: Sequence[_Series]) -> tuple[list[tuple[float, f
     top = max(totals, default=0)
     if not top:
         return [], ""
-    each = _round_up_nicely(top / _MARKS)
+    each = _round_up_to_1_2_or_5(top / _MARKS)
     top = each * ceil(top / each)
 
     def place(value: float) -> float:
@@ -225,7 +225,7 @@ def _draw_stacked_columns(drawn: Sequence[_Series]) -> tuple[list[tuple[float, f
     return marks, "".join(shapes)
 
 
-def _round_up_nicely(step: float) -> float:
+def _round_up_to_1_2_or_5(step: float) -> float:
     """1, 2 or 5 times a power of ten, not below `step`, and not below 1."""
     power = 10.0 ** floor(log10(max(step, 1)))
     return next(power * times for times in (1, 2, 5, 10) if power * times >= max(step, 1))

@@ -59,8 +59,8 @@ from decoders.tcp.stream_chunks import Segment
 from decoders.wire.primitive_types import uuid_to_bytes
 from kwcli.output.short_texts import count_of
 from kwcli.reading.capture_sources import STANDARD_INPUT
+from kwcli.reading.how_runs_end import Event
 from kwcli.reading.read_captures_by_time import Captures
-from kwcli.reading.run_phases import Event
 from kwcli.reading.run_reading import ReadingRun
 from kwcli.reading.sinks.row_output import renumber_packets_in_file
 from kwcli.run_environment import Exit, Failure
@@ -183,7 +183,7 @@ class MatchingPacketsWriter:
         self.segments = SegmentLog(self._end_earlier_connection, places=not self._whole)
         return LoggedEngine(self.segments, ports=ports, needs=wanted, keys=keys)
 
-    def note_rows(self, rows: list[Settled], *, numbered: bool) -> None:
+    def note_packets_of_rows(self, rows: list[Settled], *, numbered: bool) -> None:
         """Find the packets of rows, before these are numbered within their files; the others are numbered here."""
         for row in rows:
             wanted = self._selection is None or (
@@ -194,7 +194,7 @@ class MatchingPacketsWriter:
             if row.kind == "exchange" and not numbered:
                 renumber_packets_in_file(row)
 
-    def keep_rows(self, rows: list[Settled]) -> None:
+    def keep_packets_of_rows(self, rows: list[Settled]) -> None:
         """Keep the packets of rows that are shown."""
         for row in rows:
             self.keep_packets_of_row(self._pieces.pop(id(row), None))

@@ -68,7 +68,7 @@ def test_names_of_alike_exchanges_are_found_once(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(kind, "names_of_exchange", noted)
     alike = folded(make, some)
     assert 0 < len(found) < len(some) / 2
-    monkeypatch.setattr(kind, "kind_of_exchange", lambda _self, _exchange: None)
+    monkeypatch.setattr(kind, "key_of_alike_exchanges", lambda _self, _exchange: None)
     each = folded(make, some)
     assert alike.export() == each.export()
     monkeypatch.undo()

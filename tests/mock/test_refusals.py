@@ -13,7 +13,7 @@ from decoders import decode_response, encode_response
 from decoders.apis import api
 from decoders.messages.error_answers import make_error_answer
 from decoders.mocking import refusal_error
-from decoders.mocking.finish_responses import drop_fields_beyond_version
+from decoders.mocking.build_response_bodies import drop_fields_beyond_version
 from decoders.schema.api_declaration import resolve
 from tests.mock.stage import TOPIC, Stage
 

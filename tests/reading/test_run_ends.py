@@ -1,4 +1,4 @@
-"""How a run ends: each row plays a run; together the rows walk every transition of the table in run_phases.py."""
+"""How a run ends: each row plays a run; together the rows walk every transition of the table in how_runs_end.py."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kwcli.capture_options import CaptureOptions
 from kwcli.options import FilterOptions
 from kwcli.output.output_settings import Settings
 from kwcli.reading.decompress_inputs import InputProblem
+from kwcli.reading.how_runs_end import TRANSITIONS, Event, RunEnds, RunPhase
 from kwcli.reading.packet_sources import PacketSource, SegmentBatch
 from kwcli.reading.run_coverage import PartialRun
-from kwcli.reading.run_phases import TRANSITIONS, Event, RunEnds, RunPhase
 from kwcli.reading.run_reading import ReadingOutcome, ReadingRun
 from kwcli.reading.sinks.filter_sort_and_limit_rows import ReadingView
 from kwcli.reading.sinks.fold_renderer import FoldRenderer

@@ -11,7 +11,7 @@ from kwcli.report.svg_charts import (
     _draw_path,
     _draw_stacked_columns,
     _format_clock,
-    _round_up_nicely,
+    _round_up_to_1_2_or_5,
     _Series,
 )
 
@@ -75,7 +75,7 @@ def test_columns_stand_on_each_other() -> None:
     [(0.1, 1), (1, 1), (1.1, 2), (2, 2), (2.1, 5), (5, 5), (5.1, 10), (10, 10), (11, 20), (499, 500), (501, 1000)],
 )
 def test_marks_are_at_round_numbers(step: float, nice: float) -> None:
-    assert _round_up_nicely(step) == nice
+    assert _round_up_to_1_2_or_5(step) == nice
 
 
 @pytest.mark.parametrize(

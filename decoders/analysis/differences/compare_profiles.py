@@ -112,12 +112,15 @@ def _drop_repeated_rows(rows: list[Row]) -> Iterator[Row]:
         is_client = row["broker"] is None
         if row["metric"] and is_client == (row["metric"] == "latency"):
             others = sides[row["api"], row["change"]][not is_client]
-            if any(_is_most_of(row, other) if is_client else _is_most_of(other, row) for other in others):
+            if any(
+                _makes_up_most_of_broker(row, other) if is_client else _makes_up_most_of_broker(other, row)
+                for other in others
+            ):
                 continue
         yield row
 
 
-def _is_most_of(client: Row, broker: Row) -> bool:
+def _makes_up_most_of_broker(client: Row, broker: Row) -> bool:
     """Whether nearly all values of a broker are those of a client, on both sides."""
     return client["metric"] == broker["metric"] and all(
         _SHARE_OF_ALL * broker[count] <= client[count] <= broker[count] for count in ("count_before", "count_after")
@@ -175,7 +178,7 @@ def _find_fisher_p(seen: int, spans: tuple[int, int]) -> float:
 def _compare_sets(before: TrafficProfile, after: TrafficProfile) -> Iterator[_TestedDifference]:
     """Clients that name another software, ask for other acks, or use other versions of an API; none of those before."""
     for kind, change in (("software", "new-version"), ("acks", "new-acks"), ("version", "new-api-version")):
-        sides = [_gather_last_names(side, kind) for side in (before, after)]
+        sides = [_count_last_names_by_rest(side, kind) for side in (before, after)]
         for names in sorted(sides[0].keys() & sides[1].keys()):
             one, other = sides[0][names], sides[1][names]
             if one.keys() & other.keys():
@@ -186,7 +189,7 @@ def _compare_sets(before: TrafficProfile, after: TrafficProfile) -> Iterator[_Te
             yield _TestedDifference(_make_row(change, **about, **texts, **counts), 0.0)
 
 
-def _gather_last_names(profile: TrafficProfile, kind: str) -> dict[tuple[str, ...], dict[str, int]]:
+def _count_last_names_by_rest(profile: TrafficProfile, kind: str) -> dict[tuple[str, ...], dict[str, int]]:
     """All names of a kind but the last → the last ones, with counts."""
     found: dict[tuple[str, ...], dict[str, int]] = {}
     for (its_kind, *names), slices in profile.things.items():

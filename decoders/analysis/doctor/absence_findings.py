@@ -13,11 +13,11 @@ from decoders.analysis.doctor.diagnosis_input import (
     OWN_CLIENT_ID,
     Case,
     Found,
+    escape_for_sentence,
     format_advertised_address,
     merge_observations,
     most_frequent_clients,
     rate_per_second,
-    words_of_value,
 )
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.wire.format_and_escape_text import format_latency
@@ -79,7 +79,7 @@ def _make_absence_finding(
     about["since"] = " since before the capture" if before and is_captured else None
     if places:
         about["partitions_of_node"] = places
-        about["places"] = f"; a replica of {words_of_value(places)} is there"
+        about["places"] = f"; a replica of {escape_for_sentence(places)} is there"
     if kind == "broker-back":
         took = gone.last - gone.first
         about["until"] = f"{', and' if before else ''} for {format_latency(took / MS)}{' of it' if before else ''}"
@@ -148,7 +148,7 @@ def _find_stopped_polls(case: Case) -> Iterator[Found]:
             came = joined is not None and joined.most["last"] > seen.first
             then = ", and came back" if came else ""
             # Whole seconds are marked: their difference is less than a second too large.
-            what = f"fetched nothing for more than {silence - 1} s, then left group {words_of_value(group)}{then}"
+            what = f"fetched nothing for more than {silence - 1} s, then left group {escape_for_sentence(group)}{then}"
             yield case.make_finding("poll-stopped", seen, what=what, **_make_member_facts(client, group))
             told.add((group, client))
     for (group, client, _), seen in case.seen.items_of_kind("membership"):
@@ -158,7 +158,7 @@ def _find_stopped_polls(case: Case) -> Iterator[Found]:
             continue
         if away >= case.limits["poll.away"] * NS or any(_POLL_REASON in reason for reason in reasons):
             then = f", and came back {format_latency(away / MS)} later on the same connection" if away > 0 else ""
-            what = f"left group {words_of_value(group)} while it went on running{then}"
+            what = f"left group {escape_for_sentence(group)} while it went on running{then}"
             yield case.make_finding("poll-stopped", seen, what=what, **_make_member_facts(client, group))
             told.add((group, client))
 

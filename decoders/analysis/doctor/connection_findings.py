@@ -13,11 +13,11 @@ from decoders.analysis.doctor.diagnosis_input import (
     OWN_CLIENT_ID,
     Case,
     Found,
+    escape_for_sentence,
     format_advertised_address,
     merge_observations,
     most_frequent_clients,
     rate_per_second,
-    words_of_value,
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation
@@ -221,7 +221,9 @@ def _find_live_capture_faults(case: Case) -> Iterator[Found]:
     for (release, number), seen in case.seen.items_of_kind("release"):
         releases[release].append((number, seen))
     if len(releases) > 1:
-        words = [f"{release} (node {words_of_value([n for n, _ in its])})" for release, its in sorted(releases.items())]
+        words = [
+            f"{release} (node {escape_for_sentence([n for n, _ in its])})" for release, its in sorted(releases.items())
+        ]
         whole = merge_observations(seen for its in releases.values() for _, seen in its)
         yield case.make_finding("releases-differ", whole, releases="; ".join(words))
     features: dict[str, list[Observation]] = defaultdict(list)

@@ -27,13 +27,13 @@ __all__ = [
     "Found",
     "describe_offered_versions",
     "describe_retry_pace",
+    "escape_for_sentence",
     "format_advertised_address",
     "merge_observations",
     "most_frequent_clients",
     "name_of_api_key",
     "next_less_severe",
     "rate_per_second",
-    "words_of_value",
 ]
 
 NS: Final = 1_000_000_000
@@ -69,7 +69,7 @@ class Case:
         self.seen = seen
         self.done = done
         self.latencies = latencies
-        self.offers = {where: _correct_offer(offers, *where, versions) for where, versions in offers.items()}
+        self.offers = {where: _correct_offered_versions(offers, *where, versions) for where, versions in offers.items()}
         self.faults = faults
         self.holes = [fault for fault in faults if not fault.startswith(BEGINS_LATE)]
         self.limits = limits
@@ -85,7 +85,7 @@ class Case:
         return Found(kind, FINDINGS[kind].severity, seen, values)
 
 
-def _correct_offer(
+def _correct_offered_versions(
     offers: Mapping[tuple[str, int], Versions], broker: str, api_key: int, versions: Versions
 ) -> Versions:
     """The versions that a broker really serves: Kafka 4 offers Produce from 0 on for old librdkafka (KIP-896)."""
@@ -100,7 +100,7 @@ _FETCH_OF_KAFKA_4: Final = 4
 _PRODUCE_OF_KAFKA_4: Final = 3
 
 
-def words_of_value(value: Any) -> str:
+def escape_for_sentence(value: Any) -> str:
     """A value in a sentence, with unprintable characters escaped: a title is text in every format."""
     if isinstance(value, list):
         more = f" and {len(value) - 3} more" if len(value) > 3 else ""

@@ -19,12 +19,12 @@ from decoders.analysis.doctor.diagnosis_input import (
     Found,
     describe_offered_versions,
     describe_retry_pace,
+    escape_for_sentence,
     merge_observations,
     most_frequent_clients,
     name_of_api_key,
     next_less_severe,
     rate_per_second,
-    words_of_value,
 )
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER, SEVERITIES
 from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
@@ -98,7 +98,7 @@ def make_finding_row(found: Found) -> Row:
     """The row of a finding, as `-o ndjson` has it."""
     kind, seen = FINDINGS[found.id], found.seen
     values = {name: value for name, value in found.values.items() if value is not None}
-    words = defaultdict(str, {name: words_of_value(value) for name, value in values.items()})
+    words = defaultdict(str, {name: escape_for_sentence(value) for name, value in values.items()})
     meaning, remedy = kind.meaning.format_map(words), kind.remedy.format_map(words)
     if found.code is not None:
         error = ERRORS.get(found.code)
@@ -168,7 +168,7 @@ def _make_error_finding(
     values["partitions"] = sorted(map(int, partitions))[:LISTED] if partitions and kind == "topic" else None
     values["client"] = names[0]
     values["by_user"] = (
-        f" ({words_of_value(sort_names_by_count(whole.names['users']))})" if "users" in whole.names else ""
+        f" ({escape_for_sentence(sort_names_by_count(whole.names['users']))})" if "users" in whole.names else ""
     )
     values["users"] = sort_names_by_count(whole.names.get("users", {}))[:LISTED] or None
     values["by"] = f" ({values['api']})" if values["api"] else ""
@@ -184,7 +184,7 @@ def _make_error_finding(
         values["nearest"] = f" (did the client mean {near[0]}?)" if near and not went_on else ""
     if what == "producer-fenced" and kind == "topic" and "transactional" in whole.names:
         values["transactional_id"] = sort_names_by_count(whole.names["transactional"])[0]
-        values["of"] = f" of transactional id {words_of_value(values['transactional_id'])}"
+        values["of"] = f" of transactional id {escape_for_sentence(values['transactional_id'])}"
     if what == "broker-failed":
         values["topics"] = sort_names_by_count(whole.names.get("topics", {}))[:LISTED] or None
     values["went_on"] = went_on or None
@@ -227,7 +227,7 @@ def _find_unhealthy_partitions(case: Case) -> Iterator[Found]:
                 values |= {"topic": topics[0], "partitions": sorted(number for _, number in some)[:LISTED]}
             values["places"] = [f"{topic}-{number}" for topic, number in sorted(some)]
             values["nodes"] = nodes
-            values["replicas"] = f" (node {words_of_value(list(nodes))})" if nodes else ""
+            values["replicas"] = f" (node {escape_for_sentence(list(nodes))})" if nodes else ""
             severity = FINDINGS[what].went_on if healed else FINDINGS[what].severity
             yield Found(what, severity, whole, values)
 
@@ -370,7 +370,7 @@ def _find_troubled_transactions(case: Case) -> Iterator[Found]:
         begun = seen.most.get("begun", 0)
         if begun > seen.most.get("ended", 0) and case.last - begun >= limits["transaction.open"] * NS:
             about["what"] = (
-                f"a transaction of {words_of_value(name)} is open for {format_latency((case.last - begun) / _MS)}"
+                f"a transaction of {escape_for_sentence(name)} is open for {format_latency((case.last - begun) / _MS)}"
             )
             about["remedy"] = (
                 "if its producer is gone, abort it, which also fences the producer:"

@@ -138,7 +138,7 @@ def _describe_marker(case: Case, topic: str, number: int, leader: str) -> str:
     )
 
 
-def _find_passed_records(case: Case) -> Iterator[Found]:
+def _find_skipped_records(case: Case) -> Iterator[Found]:
     """Acknowledged records that a group passed without reading them: one finding for a group and topic.
 
     Members got fewer offsets than lie between the first and the last that they got, and each of these was written in
@@ -157,13 +157,13 @@ def _find_passed_records(case: Case) -> Iterator[Found]:
         if "got" in seen.sums:
             reading[topic, number][client] = seen
     found: defaultdict[tuple[str, str | None], dict[int, tuple[int, list[Observation]]]] = defaultdict(dict)
-    ranges = _find_ranges_written(case) if members and reading else {}
+    ranges = _find_ranges_written_once(case) if members and reading else {}
     for where, by_group in members.items():
         written = ranges.get(where)
         for group, clients in by_group.items():
             others = {each for name, its in by_group.items() if name != group for each in its} - clients
             readers = {client: seen for client, seen in reading[where].items() if client not in others}
-            passed = _count_passed_offsets(case, where, readers, written) if clients & readers.keys() else 0
+            passed = _count_skipped_offsets(case, where, readers, written) if clients & readers.keys() else 0
             if passed > 0:
                 found[group, where[0]][where[1]] = passed, list(readers.values())
     for (group, topic), by_partition in found.items():
@@ -174,7 +174,7 @@ def _find_passed_records(case: Case) -> Iterator[Found]:
         yield case.make_finding("read-past", whole, **about)
 
 
-def _find_ranges_written(case: Case) -> dict[tuple[str | None, int], tuple[int, int]]:
+def _find_ranges_written_once(case: Case) -> dict[tuple[str | None, int], tuple[int, int]]:
     """The offsets of each partition, from and to, each of which was written once in the capture."""
     found: dict[tuple[str | None, int], tuple[int, int, int]] = {}
     for (_, topic, number, _), seen in case.seen.items_of_kind("sequence"):
@@ -185,7 +185,7 @@ def _find_ranges_written(case: Case) -> dict[tuple[str | None, int], tuple[int, 
     return {where: (first, end) for where, (first, end, count) in found.items() if end - first == count}
 
 
-def _count_passed_offsets(
+def _count_skipped_offsets(
     case: Case, where: tuple[str | None, int], readers: dict[str, Observation], written: tuple[int, int] | None
 ) -> int:
     """How many offsets of a partition the readers of a group passed, at least; 0 where that is not known."""
@@ -203,5 +203,5 @@ POSITIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_lost_commits,
     _find_unread_assignments,
     _find_held_records,
-    _find_passed_records,
+    _find_skipped_records,
 )

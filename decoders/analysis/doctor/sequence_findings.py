@@ -127,16 +127,16 @@ _SAME_BYTES: Final = (
 
 def has_sequences_before_and_after(case: Case, its: SentAgain) -> bool:
     """Whether the partition of a batch took the numbers before its own, and later ones."""
-    reached = _reached_sequences(case, its)
+    reached = _expected_sequences(case, its)
     return reached is not None and reached[0] <= its.place[2] < reached[1]
 
 
 def _describe_expected(case: Case, its: SentAgain) -> str:
-    reached = _reached_sequences(case, its)
+    reached = _expected_sequences(case, its)
     return f", {reached[1]:,} was expected" if reached is not None and reached[1] > its.place[2] else ""
 
 
-def _reached_sequences(case: Case, its: SentAgain) -> tuple[int, int] | None:
+def _expected_sequences(case: Case, its: SentAgain) -> tuple[int, int] | None:
     """The numbers that the log expected after the first batch of the capture, and at most."""
     number, producer_id, _ = its.place
     seen = case.seen.get_observation("sequence", its.client, its.topic, number, producer_id)

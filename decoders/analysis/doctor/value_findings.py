@@ -10,9 +10,9 @@ from decoders.analysis.doctor.diagnosis_input import (
     LISTED,
     Case,
     Found,
+    escape_for_sentence,
     merge_observations,
     most_frequent_clients,
-    words_of_value,
 )
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.values.schema_subjects import find_foreign_schemas
@@ -102,7 +102,7 @@ def _describe_count(seen: Observation) -> str:
 
 def _describe_writers(seen: Observation) -> str:
     clients = most_frequent_clients(seen)
-    return f" (written by {words_of_value(clients)})" if clients else ""
+    return f" (written by {escape_for_sentence(clients)})" if clients else ""
 
 
 VALUES: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (

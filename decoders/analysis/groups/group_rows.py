@@ -20,8 +20,8 @@ from decoders.analysis.client_and_broker_portraits import (
     Names,
     Portrait,
     Portraits,
-    common_numbers,
     groups_of,
+    latency_numbers,
     sender_and_api,
     versions_used,
 )
@@ -141,7 +141,7 @@ class Groups(Portraits):
             names.append(("coordinators", info.broker))
         return names
 
-    def kind_of_exchange(self, exchange: Exchange) -> tuple[Any, ...]:
+    def key_of_alike_exchanges(self, exchange: Exchange) -> tuple[Any, ...]:
         """Connection, client, API, whether it was refused, and the groups."""
         accepted = exchange.outcome == "complete" and not exchange._error_codes
         return (*sender_and_api(exchange), accepted, *groups_of(exchange))
@@ -261,7 +261,7 @@ class Groups(Portraits):
             "clients": portrait.names_of_facet("clients"),
             "asked_by": portrait.names_of_facet("asked_by"),
             "apis": versions_used(portrait),
-            **common_numbers(portrait.statistics),
+            **latency_numbers(portrait.statistics),
             "first": format_rfc3339(portrait.first),
             "last": format_rfc3339(portrait.last),
             **({"cut": sorted(cut)} if cut else {}),

@@ -68,7 +68,7 @@ class MisroutedValues:
     @property
     def left_out(self) -> int:
         """How many records that are likely misrouted there was no room for."""
-        return sum(self._beyond[key] for key in self._find_foreign())
+        return sum(self._beyond[key] for key in self._find_foreign_schemas())
 
     def add(self, exchange: Exchange) -> None:
         """Add the values of a Produce that was not refused, or of an answer to Fetch."""
@@ -154,7 +154,7 @@ class MisroutedValues:
         self._told.update(list_subjects(self._reader.store, self._runs))
         return self._told
 
-    def _find_foreign(self) -> dict[tuple[str, str], str]:
+    def _find_foreign_schemas(self) -> dict[tuple[str, str], str]:
         return find_foreign_schemas(self._list_subjects(), self._runs)
 
     def merge(self, other: Self) -> None:
@@ -189,7 +189,7 @@ class MisroutedValues:
 
     def rows(self, file_names: Sequence[str]) -> Iterator[Row]:
         """A row for each run that is likely misrouted, in the order of time."""
-        foreign = self._find_foreign()
+        foreign = self._find_foreign_schemas()
         runs = chain.from_iterable(self._runs[key].values() for key in foreign)
         for run in sorted(runs, key=lambda each: (each[1:7], repr(each))):
             other = foreign[run.topic, run.schema]

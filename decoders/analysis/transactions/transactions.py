@@ -20,7 +20,7 @@ from decoders.analysis.client_and_broker_portraits import (
     Names,
     Portrait,
     Portraits,
-    common_numbers,
+    latency_numbers,
     transactional_ids_of,
     versions_used,
 )
@@ -372,7 +372,7 @@ class Transactions(Portraits):
             "clients": portrait.names_of_facet("clients"),
             "asked_by": portrait.names_of_facet("asked_by"),
             "apis": versions_used(portrait),
-            **common_numbers(portrait.statistics),
+            **latency_numbers(portrait.statistics),
             "first": format_rfc3339(portrait.first),
             "last": format_rfc3339(portrait.last),
             **({"cut": sorted(cut - {"ends", "coordinators"})} if cut - {"ends", "coordinators"} else {}),
@@ -386,5 +386,5 @@ _EMPTY: Final[Row] = {
     "clients": [],
     "asked_by": [],
     "apis": {},
-    **common_numbers(_NOBODY.statistics),
+    **latency_numbers(_NOBODY.statistics),
 }

@@ -91,7 +91,7 @@ class AvroType:
         for field in self.fields:
             yield field.type
 
-    def measure_parts(self) -> None:
+    def set_levels_and_sizes(self) -> None:
         """Set what follows from the parts, which are all there. Raises LimitExceeded."""
         parts = [*self.list_parts()]
         self.levels = 1 + max((part.levels for part in parts if part.is_complete), default=0)
@@ -160,7 +160,7 @@ class _Parsing:
             union.branches = tuple(self.type_of(branch, namespace, depth + 1) for branch in source)
             if not union.branches or any(branch.kind == "union" for branch in union.branches):
                 raise Malformed("a union of nothing, or of unions")
-            union.measure_parts()
+            union.set_levels_and_sizes()
             return union
         if not isinstance(source, dict) or "type" not in source:
             raise Malformed("no type where one should be")
@@ -172,7 +172,7 @@ class _Parsing:
         if kind in ("array", "map"):
             made = AvroType(kind)
             made.items = self.type_of(source.get("items" if kind == "array" else "values"), namespace, depth + 1)
-            made.measure_parts()
+            made.set_levels_and_sizes()
             return made
         made = self.type_of_name(kind, namespace)
         if kind in PRIMITIVES:
@@ -232,7 +232,7 @@ class _Parsing:
             found[name] = AvroField(name, kind, field)
         made.fields = tuple(found.values())
         made.is_complete = True
-        made.measure_parts()
+        made.set_levels_and_sizes()
 
 
 def add_logical_type(made: AvroType, source: Mapping[str, Any]) -> None:

@@ -151,7 +151,7 @@ class ProtobufReader:
         elif wire == 3:
             assert field.message is not None
             value, at = self.read_message(
-                field.message, at, end, depth + 1, field.number, self.find_begun_message(field, found)
+                field.message, at, end, depth + 1, field.number, self.find_message_to_merge_into(field, found)
             )
         elif wire != 2:
             size = _SIZES[wire]
@@ -187,13 +187,15 @@ class ProtobufReader:
     ) -> Any:
         """The value of a string, of bytes or of a message."""
         if field.message is not None:
-            return self.read_message(field.message, at, stop, depth + 1, 0, self.find_begun_message(field, found))[0]
+            return self.read_message(
+                field.message, at, stop, depth + 1, 0, self.find_message_to_merge_into(field, found)
+            )[0]
         data = self.buf[at:stop]
         if field.kind == "string":
             return string_json(data)
         return data if message.name in RAW_BYTES else json_bytes(data)
 
-    def find_begun_message(self, field: ProtoField, found: dict[str, Any]) -> dict[str, Any] | None:
+    def find_message_to_merge_into(self, field: ProtoField, found: dict[str, Any]) -> dict[str, Any] | None:
         """The message that a field has already, into which a second one of that field is merged."""
         before = None if field.is_repeated else found.get(field.name)
         name = field.message.name if field.message is not None else ANY

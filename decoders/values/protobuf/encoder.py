@@ -58,7 +58,7 @@ class _Encoding:
         if message.name == ANY and isinstance(value, Mapping) and "@type" in value:
             value = self.fields_of_any(value, path, depth)
         elif message.name in FORMS:
-            value = fields_of_form(message.name, value, path)
+            value = fields_of_well_known_message(message.name, value, path)
         if not isinstance(value, Mapping):
             raise EncodeError(f"an object expected, for {message.name}", path=path)
         out = []
@@ -198,7 +198,7 @@ _FIELDS: Final[dict[str, Callable[[Any], dict[str, Any]]]] = {
 }
 
 
-def fields_of_form(name: str, value: Any, path: str) -> Any:
+def fields_of_well_known_message(name: str, value: Any, path: str) -> Any:
     """The fields of a well-known message, of its JSON form; a message that is written out stays as it is."""
     written_out = isinstance(value, Mapping) and name not in (f"{_GOOGLE}Struct", f"{_GOOGLE}Value")
     if written_out and not (name.endswith("Value") and {*value} == {"base64"}):

@@ -30,8 +30,8 @@ from kwcli.output.facts.compile_line_facts import FactLimits
 from kwcli.output.facts.line_fact_functions import (
     find_api_facts,
     format_exchange_trouble,
+    list_facts_of_decoded_sides,
     list_no_facts,
-    list_sure_facts,
 )
 from kwcli.output.short_texts import NS, cell_width, cut, find_zone, palette
 
@@ -162,7 +162,7 @@ class LadderPane(LinePane):
         trouble = escape_text(format_exchange_trouble(row))
         if kind == _REQUEST:
             facts = find_api_facts(row.api_key)
-            said = list_sure_facts(row, list_no_facts if facts is None else facts.facts, _LIMITS)
+            said = list_facts_of_decoded_sides(row, list_no_facts if facts is None else facts.facts, _LIMITS)
             name = row.api or "SASL token"
             version = "" if row.api_version is None else f" {row.api_version}"
             open_end = f" {colors.bad}{trouble}{colors.off}" if trouble and row.response_ns is None else ""

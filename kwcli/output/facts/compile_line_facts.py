@@ -45,7 +45,7 @@ WORDS: Final[dict[str, dict[int, str]]] = {
 }
 
 
-def find_word(table: str, number: int) -> str:
+def word_or_number(table: str, number: int) -> str:
     """The word of a number in a table, or the number as text where it has no word."""
     return WORDS[table].get(number, str(number))
 
@@ -138,8 +138,8 @@ def _format_member_ids(value: Any, _argument: str, _names: Names, limits: FactLi
 
 def _format_number_as_word(value: Any, table: str, _names: Names, limits: FactLimits) -> str:
     if isinstance(value, list):
-        return join_first_items(list(dict.fromkeys(find_word(table, item) for item in value)), limits.items)
-    return find_word(table, int(value))
+        return join_first_items(list(dict.fromkeys(word_or_number(table, item) for item in value)), limits.items)
+    return word_or_number(table, int(value))
 
 
 def _format_word_of_known_number(value: Any, table: str, _names: Names, _limits: FactLimits) -> str:

@@ -19,9 +19,9 @@ from kwcli.output.facts.compile_line_facts import (
     Names,
     View,
     compile_api_facts,
-    find_word,
     format_topic_of_element,
     shorten_id,
+    word_or_number,
 )
 from kwcli.output.short_texts import count_of, format_number_ranges, format_period, join_first_items
 
@@ -303,7 +303,7 @@ def _list_metadata_facts(exchange: Exchange, request: View, response: View, limi
 
 
 def _list_find_coordinator_facts(_exchange: Exchange, request: View, response: View, limits: FactLimits) -> list[str]:
-    kind = find_word("coordinator", request.get("key_type") or 0)
+    kind = word_or_number("coordinator", request.get("key_type") or 0)
     keys = request.get("coordinator_keys") or ([request["key"]] if request.get("key") is not None else [])
     facts = [f"{kind} {join_first_items(keys, limits.items)}"] if keys else []
     found = response.get("coordinators") or ([response] if "node_id" in response else [])
@@ -524,7 +524,7 @@ def format_exchange_trouble(exchange: Exchange) -> str:
     return escape_text(" ".join(words))
 
 
-def list_sure_facts(exchange: Exchange, facts_of: Facts, limits: FactLimits) -> list[str]:
+def list_facts_of_decoded_sides(exchange: Exchange, facts_of: Facts, limits: FactLimits) -> list[str]:
     """The facts of a line, as far as they are sure: nothing is counted in a side that cannot be decoded.
 
     If the request cannot be decoded, they are the topics and groups that it names before that point.
@@ -549,7 +549,7 @@ def list_sure_facts(exchange: Exchange, facts_of: Facts, limits: FactLimits) -> 
 def format_line_facts(exchange: Exchange) -> str:
     """The text of an exchange's line after the API, with nothing cut."""
     row = find_api_facts(exchange.api_key)
-    facts = list_sure_facts(exchange, row.facts if row else list_no_facts, FactLimits())
+    facts = list_facts_of_decoded_sides(exchange, row.facts if row else list_no_facts, FactLimits())
     trouble = format_exchange_trouble(exchange)
     return " ".join(
         [

@@ -209,7 +209,9 @@ def count_in_two_rounds(tables: Tables, run: RunFolds) -> FoldResults:
     if rows["exchanges"]:
         bucket_ns = choose_bucket_width(found["all"].first_ns, found["all"].last_ns)
         matters = {
-            name: _values_that_matter(found[f"latency {name}"], name) for name in BY if f"latency {name}" in found
+            name: _select_slow_and_busy_values(found[f"latency {name}"], name)
+            for name in BY
+            if f"latency {name}" in found
         }
         folds = run(plan_second_round(bucket_ns, matters), "exchanges")
         found |= folds.found
@@ -225,7 +227,7 @@ def choose_bucket_width(first_ns: int, last_ns: int) -> int:
     return last_ns - first_ns + 1
 
 
-def _values_that_matter(statistics: Any, name: str) -> set[Any]:
+def _select_slow_and_busy_values(statistics: Any, name: str) -> set[Any]:
     rows = [row for row in statistics.rows() if "others" not in row]
     slow = sorted((row for row in rows if row["values"]), key=lambda row: row["p99"], reverse=True)[:SLOW]
     busy = sorted(rows, key=lambda row: row["count"], reverse=True)[:BUSY]

@@ -4,7 +4,7 @@
 
 What is done with them is the *view* of the command: the format of `-o`, or an answer; a *tap* copies their packets
 (`kw sniff FILES -w`). The sink counts what it lets through, for the closing line, and it says when the limit is
-reached; it does not end the run (run_phases.py).
+reached; it does not end the run (how_runs_end.py).
 """
 
 from __future__ import annotations
@@ -142,10 +142,10 @@ class PacketTap(Protocol):
     def log_segments(self, segments: list[Segment]) -> None:
         """Log segments that the engine gets next."""
 
-    def note_rows(self, rows: list[Settled], *, numbered: bool) -> None:
+    def note_packets_of_rows(self, rows: list[Settled], *, numbered: bool) -> None:
         """Note the packets of settled rows; `numbered`: their packets will be numbered within their files."""
 
-    def keep_rows(self, rows: list[Settled]) -> None:
+    def keep_packets_of_rows(self, rows: list[Settled]) -> None:
         """Keep the packets of rows that are shown."""
 
     def end_batch(self) -> None:
@@ -280,7 +280,7 @@ class FilteredRowSink:
         if self.host_names is not None:
             self.host_names.add_names_to_rows(rows)  # the tap filters rows as well
         if self._tap is not None:
-            self._tap.note_rows(rows, numbered=bool(self._file_names))
+            self._tap.note_packets_of_rows(rows, numbered=bool(self._file_names))
         if self.end_of_connection is not None:
             rows = split_off_connection_ends(rows, self.end_of_connection)
         if self._file_names:
@@ -332,7 +332,7 @@ class FilteredRowSink:
         if self._left is not None:
             rows = self._limit_rows(rows)
         if self._tap is not None:
-            self._tap.keep_rows(rows)
+            self._tap.keep_packets_of_rows(rows)
         self._shown += len(rows) - sum(map(isinstance, rows, repeat(Skipped)))
         self._renderer.write(rows)
         self.output.end_batch()
