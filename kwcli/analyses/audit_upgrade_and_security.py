@@ -13,9 +13,10 @@ from decoders.exchanges.exchange import Exchange, Skipped
 from decoders.exchanges.find_client_library import BROKER as BROKER_PROGRAM
 from decoders.exchanges.find_client_library import find_program_of_client_id
 from decoders.wire.format_and_escape_text import escape_text
-from kwcli.analyses.doctor import FAIL_ON, count_findings, format_findings
+from kwcli.analyses.doctor import FAIL_ON
 from kwcli.analyses.finding_ignore_rules import IgnoreRules
 from kwcli.analyses.finding_renderer import FindingRenderer
+from kwcli.analyses.format_findings import count_findings, format_findings
 from kwcli.analyses.render_answer import AnswerRenderer, format_software
 from kwcli.names_in_any_spelling import find_release
 from kwcli.output.report_partial_input import describe_judged_part

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from math import inf
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -14,10 +11,9 @@ from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.find_problems import ABOUT
 from decoders.analysis.doctor.finding_kinds import SEVERITIES
 from decoders.analysis.doctor.thresholds import THRESHOLDS, Thresholds
-from decoders.wire.format_and_escape_text import escape_text
 from decoders.wire.suggest_similar_words import did_you_mean
 from kwcli.analyses.finding_renderer import FindingRenderer
-from kwcli.output.short_texts import count_of, find_zone, palette
+from kwcli.analyses.format_findings import count_findings, format_findings_in_brief
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -26,18 +22,10 @@ if TYPE_CHECKING:
     from kwcli.net.config.client_config import ConnectionOptions
     from kwcli.output.output_settings import Settings
 
-__all__ = ["FAIL_ON", "DoctorRenderer", "check_source", "count_findings", "format_findings", "read_thresholds"]
+__all__ = ["FAIL_ON", "DoctorRenderer", "check_source", "read_thresholds"]
 
 # Value of --fail-on → the severities that end with exit code 4.
 FAIL_ON: Final[dict[str, tuple[str, ...]]] = {"error": SEVERITIES[:1], "warning": SEVERITIES[:2], "never": ()}
-SIGNS: Final = {"error": "✗", "warning": "!", "note": "·"}
-_MARGIN: Final = " " * 3
-_WIDTH_LEAST: Final = 40
-# The most lines of findings without -v: what a terminal shows at once.
-LINES_MAX: Final = 24
-# So many causes are explained, if the lines suffice, even if others then have no line.
-_WHOLE_LEAST: Final = 3
-_NAMED: Final = 3
 
 
 def read_thresholds(words: Iterable[str]) -> Thresholds:
@@ -115,150 +103,3 @@ class DoctorRenderer(FindingRenderer):
     def summary_line(self) -> str:
         """The summary: `2 errors, 1 warning, 3 notes, 1 ignored`; `nothing found`."""
         return count_findings(self.found) + self.ignore.summary()
-
-
-def count_findings(rows: Iterable[Row]) -> str:
-    """How many findings there are by severity: `2 errors, 1 warning, 3 notes`; `nothing found`."""
-    counts = Counter(row["severity"] for row in rows)
-    parts = [count_of(counts[severity], severity) for severity in SEVERITIES if counts[severity]]
-    return ", ".join(parts) or "nothing found"
-
-
-def format_findings_in_brief(rows: Sequence[Row], settings: Settings) -> str:
-    """A paragraph for each cause, in LINES_MAX lines in all; with `-v` one for each finding, in any number of lines."""
-    return format_findings(rows, settings, LINES_MAX)
-
-
-def format_findings(rows: Sequence[Row], settings: Settings, lines_max: float = inf) -> str:
-    """A paragraph for each cause, in `lines_max` lines in all; with `-v` one for each finding, in any number of lines.
-
-    Findings that another one brought are named below it. All notes of the same error are one line.
-    """
-    if settings.verbose:
-        return "".join(f"{line}\n" for row in rows for line in _format_paragraph(row, settings, brief=False))
-    causes = _join_similar_notes(row for row in rows if "cause" not in row)
-    brief = [_format_paragraph(row, settings, brief=True) for row in causes]
-    lines: list[str] = []
-    for number, row in enumerate(causes):
-        whole = brief[number] if row["severity"] == "note" else _format_paragraph(row, settings, brief=False)
-        effects = _format_consequences(row, settings)
-        needed = sum(map(len, brief[number + 1 :]))
-        left = lines_max - len(lines) - 1
-        if len(whole) + len(effects) + (0 if number < _WHOLE_LEAST else needed) <= left + (not needed):
-            lines += whole + effects
-        elif len(brief[number]) <= left:
-            lines += brief[number]
-        else:
-            lines.append(f"{_MARGIN}and {count_findings(causes[number:])} more; -v explains each")
-            break
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _format_paragraph(row: Row, settings: Settings, *, brief: bool) -> list[str]:
-    """The lines of a finding; `brief`: those of its title alone."""
-    colors = palette(settings.color)
-    sign, paint = SIGNS[row["severity"]], colors.bad if row["severity"] == "error" else colors.name
-    head = escape_text(row["title"]) + (f" ×{row['count']:,}" if row["count"] > 1 else "")
-    first, *rest = _wrap_text(head, settings)
-    lines = [f"{paint}{sign}{colors.off}  {first}", *(_MARGIN + each for each in rest)]
-    if brief:
-        return lines
-    for text in _finding_details(row, settings):
-        lines += [f"{_MARGIN}{colors.dim}{each}{colors.off}" for each in _wrap_text(text, settings)]
-    if "command" in row:  # in one line, so that it can be copied
-        lines.append(f"{_MARGIN}{colors.dim}see: {row['command']}{colors.off}")
-    return lines
-
-
-def _format_consequences(row: Row, settings: Settings) -> list[str]:
-    """The lines that name what a finding brought."""
-    titles = [escape_text(each["title"]) for each in row.get("consequences", ())]
-    if not titles:
-        return []
-    more = f"; and {len(titles) - _NAMED:,} more" if len(titles) > _NAMED else ""
-    colors = palette(settings.color)
-    text = f"so: {'; '.join(titles[:_NAMED])}{more}"
-    return [f"{_MARGIN}{colors.dim}{each}{colors.off}" for each in _wrap_text(text, settings)]
-
-
-def _join_similar_notes(rows: Iterable[Row]) -> list[Row]:
-    """The rows, with notes that differ by subject alone as one: `topic a, topic b and 3 more: ERROR (Fetch)`."""
-    found: dict[object, tuple[Row, list[str], str]] = {}
-    for number, row in enumerate(rows):
-        subject, error, rest = row["title"].partition(f": {row.get('error')}")
-        same = (row["id"], error + rest) if error and row["severity"] == "note" else number
-        if same in found:
-            whole, subjects, _ = found[same]
-            whole["count"] += row["count"]
-            subjects.append(subject)
-        else:
-            found[same] = ({**row}, [subject], error + rest)
-    for whole, subjects, rest in found.values():
-        more = len(subjects) - _NAMED
-        if more > 0:
-            subjects[_NAMED:] = [f"{subjects[_NAMED]}"] if more == 1 else [f"{more:,} more"]
-        if len(subjects) > 1:
-            whole["title"] = f"{', '.join(subjects[:-1])} and {subjects[-1]}{rest}"
-    return [row for row, _, _ in found.values()]
-
-
-def _wrap_text(text: str, settings: Settings) -> list[str]:
-    if not settings.width:
-        return [text]
-    width = max(settings.width, _WIDTH_LEAST) - len(_MARGIN)
-    return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=True) or [""]
-
-
-def _finding_details(row: Row, settings: Settings) -> list[str]:
-    """The texts below a finding's title: clients, reasons and times, meaning, remedy, evidence."""
-    found = []
-    who = [escape_text(name) for name in row.get("clients", ())]
-    # A client that the title names is not repeated.
-    if who and not (len(who) == 1 and who[0] in escape_text(row["title"])):
-        more = f" and {len(who) - _NAMED:,} more" if len(who) > _NAMED else ""
-        found.append(f"clients: {', '.join(who[:_NAMED])}{more}")
-    if row.get("reasons"):
-        found.append("reasons: " + "; ".join(map(escape_text, row["reasons"][:_NAMED])))
-    if row["first"]:
-        when = _time_of_day(row["first"], settings)
-        found.append(
-            f"since {when}" + ("" if row["last"] == row["first"] else f", last {_time_of_day(row['last'], settings)}")
-        )
-    if row.get("went_on"):
-        found.append("over by now: later the same client succeeded with the same request")
-    found = [", ".join(found)] if found else []
-    found += [f"means: {row['meaning']}"] if row["meaning"] else []
-    found += [f"do: {row['remedy']}"] if row["remedy"] else []
-    if "command" in row:
-        return found
-    return found + [f"see: {each}" for each in [_format_evidence(row["evidence"])] if each]
-
-
-def _time_of_day(text: str, settings: Settings) -> str:
-    """The time of day of an RFC 3339 time, in the zone of the output."""
-    from datetime import datetime
-
-    zone = find_zone(settings.zone)
-    try:
-        moment = datetime.fromisoformat(text[:26].rstrip("Z") + "+00:00")
-        return zone.local_time(int(moment.timestamp())).strftime("%H:%M:%S")
-    except (ValueError, OverflowError, OSError):
-        return text
-
-
-def _format_evidence(evidence: Sequence[dict[str, Any]]) -> str:
-    """Where to look for evidence: `packets 17–21, 53`; without packets, `correlation id 7 of connection 3`."""
-    parts = []
-    for each in evidence[:_NAMED]:
-        if each["packets"] is None:
-            where = f"connection {each['connection']}"
-            number = each["correlation_id"]
-            parts.append(where if number is None else f"correlation id {number} of {where}")
-        else:
-            first, last = each["packets"]
-            of = f" of {each['file']}" if each["file"] else ""
-            parts.append((f"{first}–{last}" if last != first else f"{first}") + of)
-    text = ", ".join(parts)
-    if not evidence or evidence[0]["packets"] is None:
-        return text
-    return f"packet{'s' if len(parts) > 1 or '–' in text else ''} {text}"

@@ -24,7 +24,7 @@ from kwcli.browse.choose_export import PacketCut, Selection, choose_export
 from kwcli.browse.cut_packets import cut_packets
 from kwcli.browse.error_steps import ErrorSteps
 from kwcli.browse.line_filters import AsciiFilter, ColorlessFilter
-from kwcli.browse.message_fields import find_about
+from kwcli.browse.message_fields import describe_place, find_about
 from kwcli.browse.named_actions import list_commands
 from kwcli.browse.panes.bars import KeyBar, StatusBar, TitleBar
 from kwcli.browse.panes.bytes_pane import BytesPane
@@ -72,6 +72,7 @@ _PAUSE_S: Final = 0.2
 # From this width on, bytes stand beside the tree.
 _BESIDE: Final = 110
 _NOTHING_OF_THE_KIND: Final = "this row has nothing of the kind"
+_LOOKING: Final = "looking for it"
 
 
 class _PaneScreen(Screen[None], inherit_bindings=False):
@@ -332,7 +333,7 @@ class BrowseApp(App[int]):
         if field is None or row is None or row.kind != "exchange":
             self.about_bar.show("", "")
             return
-        self.about_bar.show(escape_text(find_about(row, field) or field.path), field.side)
+        self.about_bar.show(escape_text(find_about(row, field) or field.path), describe_place(field))
 
     def on_message_pane_other_row_wanted(self, event: MessagePane.OtherRowWanted) -> None:
         """Show the message of another row."""
@@ -473,10 +474,12 @@ class BrowseApp(App[int]):
     def on_list_pane_error_wanted(self, event: ListPane.ErrorWanted) -> None:
         """Go to the next row with an error, as soon as it is found."""
         self._error_steps.begin_step(event.step)
+        self.notice = _LOOKING
         self._go_to_error()
 
     def _go_to_error(self) -> None:
-        if notice := self._error_steps.go_on(self.list_pane, self.rows.end):
+        notice = self._error_steps.go_on(self.list_pane, self.rows.end)
+        if notice or (self.notice == _LOOKING and not self._error_steps.is_pending):
             self.show_notice(notice)
 
     # -- the filter ----------------------------------------------------------------------------------------------------

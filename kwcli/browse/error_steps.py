@@ -31,6 +31,11 @@ class ErrorSteps:
             self._found = FoundRows(self._next_number(), WENT_WRONG)
             self._ask(FindRows(self._found.number, WENT_WRONG))
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether the step is still to be done."""
+        return bool(self._step)
+
     def take_part(self, part: RowsFound) -> bool:
         """Take a part of the answer; False for that to another question."""
         if self._found is None or part.number != self._found.number:
@@ -53,6 +58,8 @@ class ErrorSteps:
                 return ""
         elif pane.count_lines():
             here = pane.number_at(pane.cursor)
+            if step < 0 and found.until < here:  # a later part may have one that is nearer
+                return ""
             at = bisect_right(found.rows, here) if step > 0 else bisect_left(found.rows, here) - 1
             while 0 <= at < len(found.rows):
                 line = pane.find_line_of(found.rows[at])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from decoders.schema.api_declaration import Side
     from kwcli.output.output_settings import Settings
 
-__all__ = ["MessageFields", "TreeField", "find_about", "is_below", "list_fields"]
+__all__ = ["MessageFields", "TreeField", "describe_place", "find_about", "is_below", "list_fields"]
 
 INDEX: Final = re.compile(r"\[\d+\]")
 # Fields of one message that are listed from its record, where it has no bytes.
@@ -112,6 +112,14 @@ def _describe_side(exchange: Exchange, record: dict[str, Any], side: Side) -> st
         first, last = packets
         parts.append(f"packet {first}" if first == last else f"packets {first}–{last}")
     return " · ".join(parts)
+
+
+def describe_place(field: TreeField) -> str:
+    """The side of a field, and where its bytes are: `response 0x27–28`, offsets as the hex dump has them."""
+    if not field.runs:
+        return field.side
+    first, last = field.runs[0][0], field.runs[-1][1] - 1
+    return f"{field.side} 0x{first:02x}" + (f"–{last:02x}" if last > first else "")
 
 
 # Fields without bytes

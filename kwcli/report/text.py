@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.time_buckets import Join, add_amounts
 from decoders.wire.format_and_escape_text import format_latency, format_size
-from kwcli.analyses.doctor import format_findings
+from kwcli.analyses.format_findings import format_findings
 from kwcli.output.short_texts import Palette, cell_width, count_of, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.report.build_report import (

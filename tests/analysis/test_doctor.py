@@ -37,7 +37,13 @@ from decoders.protocol_facts.api_keys import (
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.records.encode_batches import encode_batch
 from decoders.records.record_and_batch import Batch, Record
-from kwcli.analyses.doctor import _NAMED, LINES_MAX, _finding_details, format_findings, format_findings_in_brief
+from kwcli.analyses.format_findings import (
+    _NAMED,
+    LINES_MAX,
+    _finding_details,
+    format_findings,
+    format_findings_in_brief,
+)
 from kwcli.output.output_settings import Settings
 from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit

@@ -188,3 +188,16 @@ def test_an_error_of_a_filter_has_its_column() -> None:
     found = describe_filter_error("latency > 5 parsecs")
     assert found is not None
     assert found[0] >= 10
+
+
+def test_a_name_that_is_offered_is_replaced_by_typing_and_a_filter_is_not() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        line = browsing.app.filter_bar.line
+        await pilot.press("W", "a")
+        assert line.value == "a"
+        await pilot.press("escape", "f", *"error", "enter")
+        await browsing.settle(pilot)
+        await pilot.press("f", "1")
+        assert line.value == "error1"
+
+    run_steps(Browsing(), steps)

@@ -151,6 +151,16 @@ def test_errors_are_gone_to_in_their_order() -> None:
     run_steps(Browsing(), steps)
 
 
+def test_the_error_before_is_gone_to_when_it_is_found() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        await pilot.press("G", "E")
+        await browsing.settle(pilot)
+        assert "unanswered" in list_line(browsing, browsing.app.list_pane.cursor)
+        assert not browsing.app.notice
+
+    run_steps(Browsing(), steps)
+
+
 def test_times_are_absolute_relative_and_deltas() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         assert list_line(browsing, 1).startswith("17:34:43.299")
@@ -255,6 +265,9 @@ def test_the_line_below_says_what_a_field_and_an_error_mean() -> None:
         assert browsing.app.about_bar.left.startswith("TOPIC_ALREADY_EXISTS: ")
         assert pane.field is not None
         assert pane.field.paint == "bad"
+        assert browsing.app.about_bar.right == "response 0x18–19"
+        await pilot.press("x")
+        assert browsing.app.bytes_pane._lit == [(0x18, 0x1A)]
 
     run_steps(Browsing(), steps)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -365,3 +367,24 @@ def test_values_are_decoded_once_their_schemas_have_come(monkeypatch: pytest.Mon
         browsing.work.held.remove(message)
         browsing.work.held.append(message)
     run_steps(browsing, steps, (160, 40))
+
+
+def test_what_questions_need_is_loaded_once_all_is_read() -> None:
+    work = Browsing().work
+    assert not work.searcher.work()
+    assert work.searcher._unloaded
+    while work.held:
+        work.searcher.take_message(work.held.popleft())
+    while work.searcher.work():
+        pass
+    assert not work.searcher._unloaded
+
+
+@pytest.mark.one_in(2)
+def test_the_screen_loads_no_analysis_to_show_findings() -> None:
+    code = (
+        "import sys, kwcli.browse.app, kwcli.analyses.format_findings;"
+        "print('decoders.analysis.doctor.doctor' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

@@ -36,6 +36,8 @@ _HISTORY_MAX: Final = 200
 # What the line asks for, and its text → the texts that it may become, each with what its last word means.
 Complete = Callable[[Ask, str], Iterable[tuple[str, str]]]
 _COMPLETED: Final = ("filter", "columns")
+# Where the text that is offered goes with the first character that is typed.
+_REPLACED: Final = ("search", "file", "zone")
 
 
 def describe_filter_error(text: str) -> tuple[int, str] | None:
@@ -134,6 +136,8 @@ class FilterBar(Vertical):
         self._recalled = len(self._history[ask])
         self.line.value = text
         self.line.cursor_position = len(text)
+        if ask in _REPLACED:
+            self.line.select_all()
         self.line.focus()
         self._show_hints(text)
 

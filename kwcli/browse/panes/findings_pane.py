@@ -59,7 +59,7 @@ class FindingsPane(LinePane):
         self.redraw_lines()
 
     def _format_lines(self) -> None:
-        from kwcli.analyses.doctor import format_findings  # not loaded before somebody asks
+        from kwcli.analyses.format_findings import format_findings  # not loaded before somebody asks
 
         self._causes = [] if self.found is None else [row for row in self.found.rows if "cause" not in row]
         settings = self.settings._replace(width=max(self.size.width - 2, 40), verbose=0)
@@ -76,9 +76,9 @@ class FindingsPane(LinePane):
 
     def make_titles(self) -> Strip:
         """The line above the findings."""
-        from kwcli.analyses.doctor import count_findings
+        from kwcli.analyses.format_findings import count_findings
 
-        said = "findings: looking" if self.found is None else f"findings: {count_findings(self.found.rows)}"
+        said = f"findings: {'looking' if self.found is None else count_findings(self.found.rows)}"
         return Strip([Segment(said, Style(dim=True))])
 
     def count_lines(self) -> int:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Question", "RowFinder", "Searcher"]
 
 Send = Callable[[Any], None]
+_PACKAGE: Final = "kwcli.browse.spooling"
 
 
 class Question(Protocol):
@@ -93,6 +94,7 @@ class Searcher:
         self._told_end: set[int] = set()
         self.faults: list[str] = []
         self.ended = False
+        self._unloaded = [*dict.fromkeys(module for module, _ in QUESTIONS.values())]  # what questions still need
 
     def take_message(self, message: object) -> None:
         """Take a message of the reader or of the screen."""
@@ -110,7 +112,7 @@ class Searcher:
             self._told_end.clear()
         elif (answering := QUESTIONS.get(type(message))) is not None:
             number: int = message.number  # type: ignore[attr-defined]  # each question has one
-            module = import_module(f"kwcli.browse.spooling.{answering[0]}")
+            module = import_module(f"{_PACKAGE}.{answering[0]}")
             self._next[number] = self._rows.first_block
             try:
                 self._questions[number] = getattr(module, answering[1])(message, self)
@@ -128,7 +130,10 @@ class Searcher:
         return self._send
 
     def work(self) -> bool:
-        """Let each question take a block; False where there was nothing to do."""
+        """Let each question take a block; False where there was nothing to do.
+
+        Once all is read, and nobody asks, what the next questions need is loaded, a module at a time.
+        """
         worked = False
         for number in [*self._questions]:
             try:
@@ -136,6 +141,9 @@ class Searcher:
             except Exception as defect:  # the other questions are still answered
                 del self._questions[number]
                 self._send(describe_defect(defect))
+        if not worked and self.ended and self._unloaded:
+            import_module(f"{_PACKAGE}.{self._unloaded.pop(0)}")
+            return True
         return worked
 
     def _work_on_question(self, number: int) -> bool:
