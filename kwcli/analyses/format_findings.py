@@ -23,7 +23,7 @@ __all__ = ["LINES_MAX", "count_findings", "format_findings", "format_findings_in
 
 SIGNS: Final = {"error": "✗", "warning": "!", "note": "·"}
 _MARGIN: Final = " " * 3
-_WIDTH_LEAST: Final = 40
+_WIDTH_LEAST: Final = 20
 # The most lines of findings without -v: what a terminal shows at once.
 LINES_MAX: Final = 24
 # So many causes are explained, if the lines suffice, even if others then have no line.

@@ -18,7 +18,7 @@ from textual.geometry import Size
 from textual.screen import Screen
 
 from decoders.wire.format_and_escape_text import escape_text
-from kwcli.browse.actions import Place, bindings_of, find_key_elsewhere
+from kwcli.browse.actions import bindings_of, find_key_elsewhere
 from kwcli.browse.call_line import make_call_line
 from kwcli.browse.choose_export import PacketCut, Selection, choose_export
 from kwcli.browse.cut_packets import cut_packets
@@ -26,7 +26,7 @@ from kwcli.browse.error_steps import ErrorSteps
 from kwcli.browse.line_filters import AsciiFilter, ColorlessFilter
 from kwcli.browse.message_fields import describe_place, find_about
 from kwcli.browse.named_actions import list_commands
-from kwcli.browse.panes.bars import KeyBar, StatusBar, TitleBar
+from kwcli.browse.panes.bars import KeyBar, StatusBar, TitleBar, list_hints
 from kwcli.browse.panes.bytes_pane import BytesPane
 from kwcli.browse.panes.filter_bar import Ask, FilterBar, describe_filter_error
 from kwcli.browse.panes.findings_pane import FindingsPane
@@ -34,6 +34,7 @@ from kwcli.browse.panes.ladder_pane import LadderPane
 from kwcli.browse.panes.line_pane import LinePane
 from kwcli.browse.panes.list_pane import ListPane
 from kwcli.browse.panes.message_pane import MessagePane
+from kwcli.browse.panes.screen_style import SCREEN_STYLE
 from kwcli.browse.panes.top_pane import TopPane
 from kwcli.browse.quick_filters import LADDERS, QUICK_FILTERS, join_with_filter
 from kwcli.browse.row_filter import ORDERED_BY, ORDERS, ListFilter, decodes_values
@@ -84,18 +85,7 @@ class BrowseApp(App[int]):
 
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of("everywhere")]
-    CSS = """
-    Screen { layers: base; }
-    ListPane { height: 1fr; }
-    LadderPane, FindingsPane, TopPane { height: 1fr; display: none; }
-    #message { height: 2fr; display: none; }
-    #message.shown { display: block; }
-    #message.beside { layout: horizontal; }
-    MessagePane { height: 1fr; width: 1fr; }
-    BytesPane { display: none; height: 1fr; border-top: solid ansi_default; }
-    BytesPane.shown { display: block; }
-    #message.beside BytesPane { width: 81; border-top: none; border-left: solid ansi_default; }
-    """
+    CSS = SCREEN_STYLE
 
     def __init__(
         self,
@@ -368,15 +358,10 @@ class BrowseApp(App[int]):
     def on_descendant_focus(self) -> None:
         """Show the keys of the pane that has the focus."""
         pane = self.focused
-        places: dict[type, tuple[Place, ...]] = {
-            ListPane: ("list", "everywhere"),
-            MessagePane: ("message", "everywhere"),
-            BytesPane: ("bytes", "everywhere"),
-            LadderPane: ("ladder", "everywhere"),
-            FindingsPane: ("findings", "everywhere"),
-            TopPane: ("top", "everywhere"),
-        }
-        self.key_bar.show_place(*places.get(type(pane), ("everywhere",)))
+        if self.filter_bar.line.has_focus:
+            self.key_bar.show_hints(self.filter_bar.list_hints())
+        else:
+            self.key_bar.show_hints(list_hints(pane.place if isinstance(pane, LinePane) else "everywhere"))
 
     # -- views ---------------------------------------------------------------------------------------------------------
 

@@ -32,11 +32,12 @@ def describe_rows(
 ) -> tuple[str, str]:
     """What is shown, on the left; the day, the position and how far reading and searching are, on the right."""
     source, ended = reading.source, reading.ended
-    parts = [source.name, count_of(rows.end, "row")]
-    if found is not None and found.text:
-        parts.append(f"{count_of(len(found.rows), 'match')}: {found.text}")
+    parts: list[str] = []
     if found is not None and found.order:
         parts.append(f"by {found.order}")
+    if found is not None and found.text:
+        parts.append(f"{count_of(len(found.rows), 'match')}: {found.text}")
+    parts += [source.name, count_of(rows.end, "row")]
     right = f"{pane.cursor + 1:,} of {pane.count_lines():,}" if pane.count_lines() else "no rows"
     row = pane.row
     if row is not None:

@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("textual", reason="kw browse needs textual")
 
+from kwcli.browse.actions import ACTIONS
 from tests.browse.browsing import TOUR, Browsing, run_steps
 from tests.browse.on_terminal import OnTerminal
 from tests.cli.worlds import world
@@ -89,3 +90,68 @@ def test_the_bytes_have_the_colours_that_were_asked_for(
     colors = {code for code in codes if 30 <= code <= 48 or 90 <= code <= 107} - {39, 49}
     assert bool(colors) == has_color
     assert not colors & {38, 48}  # no colour but the terminal's own: they fit light and dark backgrounds
+
+
+@pytest.mark.one_in(2)
+def test_every_colour_stands_on_the_background_of_the_terminal() -> None:
+    """What the terminal has made readable on its own background, light or dark; no black, white or grey of its own."""
+    grey = {0, 7, 8, 15}
+    unreadable = set()
+
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        browsing.app.list_pane.move_to(14)
+        for key in (*EVERYWHERE, "colon", "down", "escape"):
+            await pilot.press(key)
+            await browsing.settle(pilot)
+            for strip in browsing.app.screen._compositor.render_strips():
+                for text, style, _ in strip:
+                    if style is None or not text.strip():
+                        continue
+                    front, back = (each and not each.is_default and each for each in (style.color, style.bgcolor))
+                    if not text.strip(_BLOCKS):
+                        continue
+                    if back or (front and front.number in grey) or (style.reverse and (front or style.dim)):
+                        unreadable.add((text.strip(), str(style)))
+
+    run_steps(Browsing(), steps)
+    assert unreadable == set()
+
+
+# The blocks of scroll bars.
+_BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+@pytest.mark.parametrize(("width", "most"), [(40, 5), (80, 9), (200, 15)])
+def test_keys_below_are_whole_help_first_and_no_word_twice(width: int, most: int) -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        await pilot.pause()
+        line = browsing.screen_lines()[-1]
+        assert line.startswith("? help  Enter open  ")
+        hints = line.split("  ")
+        words = [each.split(" ", 1)[1] for each in hints if each.strip()]
+        assert len(words) == len(set(words)) <= most
+        assert set(words) <= {action.bar for action in ACTIONS}
+        await pilot.press("f")
+        await browsing.settle(pilot)
+        assert browsing.screen_lines()[-1].split("  ")[:2] == ["Enter take", "Esc give up"]
+
+    run_steps(Browsing(), steps, (width, 24))
+
+
+def test_errors_and_findings_are_whole_in_40_columns() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        await pilot.press("f", *"error and latenc >= x")
+        await browsing.settle(pilot)
+        assert '(did you mean\n"latency"?)' in browsing.screen_text
+        await pilot.press("escape", "3")
+        await browsing.settle(pilot)
+        assert "or the client\n   may not see it\n" in browsing.screen_text
+
+    run_steps(Browsing(), steps, (40, 24))
+
+
+def test_the_filter_is_named_first_below_the_list() -> None:
+    async def steps(browsing: Browsing, _: Any) -> None:
+        assert browsing.screen_lines()[-2].startswith("8 matches: error and unexpected")
+
+    run_steps(Browsing(text="error and unexpected"), steps, (60, 24))

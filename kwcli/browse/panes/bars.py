@@ -6,17 +6,16 @@ from collections.abc import Callable
 
 from rich.segment import Segment
 from rich.style import Style
-from rich.text import Text
 from textual.strip import Strip
 from textual.widget import Widget
-from textual.widgets import Static
 
 from kwcli.browse.actions import ACTIONS, Place, key_names
 from kwcli.output.short_texts import cell_width, cut
 
-__all__ = ["KeyBar", "StatusBar", "TitleBar", "format_bar"]
+__all__ = ["Hint", "KeyBar", "StatusBar", "TitleBar", "format_bar", "list_hints"]
 
 _BLOCKS = 12
+Hint = tuple[str, str]  # a key, and its word
 
 
 class TitleBar(Widget):
@@ -59,20 +58,39 @@ class StatusBar(Widget):
         return Strip([Segment(f"{left}{gap}{right}", style)]).crop_extend(0, width, None)
 
 
-class KeyBar(Static):
-    """The keys that work here, the most used first."""
+class KeyBar(Widget):
+    """The keys that work here, the most used first; those for which there is room."""
 
     DEFAULT_CSS = "KeyBar { height: 1; }"
 
-    def show_place(self, *places: Place) -> None:
-        """Show the keys of these places."""
-        text = Text(no_wrap=True, overflow="ellipsis")
-        for place in places:
-            for action in ACTIONS:
-                if action.where == place and action.bar:
-                    text.append(key_names(action)[0], style="bold")
-                    text.append(f" {action.bar}  ", style="dim")
-        self.update(text)
+    def __init__(self) -> None:
+        super().__init__()
+        self.hints: list[Hint] = []
+
+    def show_hints(self, hints: list[Hint]) -> None:
+        """Show these keys."""
+        self.hints = hints
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:  # noqa: ARG002  # there is one
+        """The line."""
+        segments: list[Segment] = []
+        left = self.size.width
+        for key, word in self.hints:
+            left -= cell_width(key) + cell_width(word) + 1
+            if left < 0:
+                break
+            segments += [Segment(key, Style(bold=True)), Segment(f" {word}  ", Style(dim=True))]
+            left -= 2
+        return Strip(segments).crop_extend(0, self.size.width, None)
+
+
+def list_hints(place: Place) -> list[Hint]:
+    """The keys of a place: help first, then its own, then those that work everywhere."""
+    shown = [action for where in (place, "everywhere") for action in ACTIONS if action.where == where and action.bar]
+    shown.sort(key=lambda action: action.name != "show_help")
+    words = {action.bar: key_names(action)[0] for action in reversed(shown)}
+    return [(words[action.bar], action.bar) for action in shown if key_names(action)[0] == words[action.bar]]
 
 
 def format_bar(done: int, total: int) -> str:

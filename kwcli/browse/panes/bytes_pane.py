@@ -27,7 +27,8 @@ _PLAIN: Final = Style()
 class BytesPane(LinePane):
     """The dump of the side that the selected field is on. `byte` is the byte that the cursor is at."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of("bytes")]
+    place = "bytes"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(place)]
 
     class ByteChosen(Message):
         """The cursor is at another byte."""

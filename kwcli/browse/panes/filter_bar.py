@@ -18,6 +18,7 @@ from textual.widgets import Input, Static
 from decoders.errors import FilterError
 from decoders.filters import parse
 from decoders.wire.suggest_similar_words import did_you_mean
+from kwcli.browse.panes.bars import Hint
 
 __all__ = ["Ask", "FilterBar", "describe_filter_error"]
 
@@ -141,6 +142,11 @@ class FilterBar(Vertical):
         self.line.focus()
         self._show_hints(text)
 
+    def list_hints(self) -> list[Hint]:
+        """The keys that work while something is typed."""
+        completes = [("Tab", "complete")] if self.ask in _COMPLETED else []
+        return [("Enter", "take"), ("Esc", "give up"), *completes, ("↑", "earlier")]
+
     def close(self) -> None:
         """Hide the line."""
         self.is_open = False
@@ -226,7 +232,7 @@ class FilterBar(Vertical):
         if wrong is not None and text.strip():
             column, why = wrong
             at = len(_TITLES["filter"]) + 2 + column
-            lines.append(Text(why[:room], style="red", no_wrap=True))
+            lines.append(Text(why, style="red"))
             lines.append(Text(" " * min(at, room - 1) + "▾", style="red", no_wrap=True))
         hints.display = bool(lines)
         hints.update(Text("\n").join(lines))

@@ -35,7 +35,8 @@ def make_evidence_filter(row: dict[str, Any]) -> str:
 class FindingsPane(LinePane):
     """The causes, worst first, with what they brought below them."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of("findings")]
+    place = "findings"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(place)]
 
     class EvidenceWanted(Message):
         """The exchanges that show a finding are to be listed."""
@@ -62,7 +63,7 @@ class FindingsPane(LinePane):
         from kwcli.analyses.format_findings import format_findings  # not loaded before somebody asks
 
         self._causes = [] if self.found is None else [row for row in self.found.rows if "cause" not in row]
-        settings = self.settings._replace(width=max(self.size.width - 2, 40), verbose=0)
+        settings = self.settings._replace(width=max(self.size.width - 1, 20), verbose=0)
         self._lines = [
             (line, number)
             for number, row in enumerate(self._causes)

@@ -52,7 +52,8 @@ _REQUEST, _RESPONSE, _GAP = 0, 1, 2
 class LadderPane(LinePane):
     """The ladder. `steps`: of each line its time, the number of its row, and its kind; of a gap its length."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of("ladder")]
+    place = "ladder"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(place)]
 
     class RowWanted(Message):
         """The message of a row is to be shown."""

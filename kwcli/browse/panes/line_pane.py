@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
+from rich.segment import Segment
 from rich.style import Style
 from textual.binding import BindingType
 from textual.events import Click
@@ -15,17 +16,21 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from kwcli.browse.actions import bindings_of
+from kwcli.browse.actions import Place, bindings_of
 
 __all__ = ["CURSOR", "LinePane"]
 
-CURSOR: Final = Style(reverse=True, dim=False)
+# The line that keys go to has no colours and nothing dim: reversed, they are hard to read in one theme or the other.
+CURSOR: Final = Style(reverse=True)
+_BOLD_CURSOR: Final = Style(reverse=True, bold=True)
+_OTHER_CURSOR: Final = Style(underline=True)
 _SIDEWAYS: Final = 8  # cells that one key scrolls
 
 
 class LinePane(ScrollView, can_focus=True):
-    """A pane of lines. Subclasses say how many there are, and make each."""
+    """A pane of lines. Subclasses say how many there are, and make each; `place`: where their keys are in the table."""
 
+    place: ClassVar[Place] = "lines"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of("lines")]
     DEFAULT_CSS = """
     LinePane { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; }
@@ -90,9 +95,8 @@ class LinePane(ScrollView, can_focus=True):
             return Strip.blank(width)
         strip = self.make_line(at)
         if at == self.cursor:
-            strip = Strip([*strip.adjust_cell_length(max(width + left, strip.cell_length))]).apply_style(
-                CURSOR if self.has_focus else Style(underline=True)
-            )
+            strip = strip.adjust_cell_length(max(width + left, strip.cell_length))
+            strip = _mark_cursor(strip) if self.has_focus else strip.apply_style(_OTHER_CURSOR)
         return strip.crop_extend(left, left + width, None)
 
     # -- the cursor ----------------------------------------------------------------------------------------------------
@@ -174,3 +178,8 @@ class LinePane(ScrollView, can_focus=True):
 
     def action_scroll_right(self) -> None:
         self.scroll_relative(x=_SIDEWAYS, animate=False, immediate=True)
+
+
+def _mark_cursor(strip: Strip) -> Strip:
+    """The line as that of the cursor."""
+    return Strip([Segment(each.text, _BOLD_CURSOR if each.style and each.style.bold else CURSOR) for each in strip])

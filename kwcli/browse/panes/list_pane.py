@@ -42,7 +42,8 @@ _DIM: Final = Style(dim=True)
 class ListPane(LinePane):
     """The list. `numbers`: the rows of a filter, by their number in the spool; None for all rows."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of("list")]
+    place = "list"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(place)]
 
     class MessageWanted(Message):
         """The message of the row at the cursor is to be shown."""

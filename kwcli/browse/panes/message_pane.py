@@ -42,7 +42,8 @@ _CELLS_OF_VALUES: Final = 24
 class MessagePane(LinePane):
     """The tree. `fields` has all its lines, `shown` the places of those that no fold hides."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of("message")]
+    place = "message"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(place)]
 
     class OtherRowWanted(Message):
         """The message of the next row of the list is to be shown, or of the one before."""

@@ -34,7 +34,8 @@ _TITLES: Final = ("count", "rate", "errors", "p50", "p99", "sent", "got")
 class TopPane(LinePane):
     """The table. Numbers are those of `kw stats`."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of("top")]
+    place = "top"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(place)]
 
     class RowsWanted(Message):
         """The rows of the list are to be those of one line."""
