@@ -53,6 +53,7 @@ def test_topics_and_partitions_come_in_pairs(produced: Exchange) -> None:
         assert list(make_key_reader(names, 7)(produced)) == [key], names
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize(
     ("values", "found"),
     [

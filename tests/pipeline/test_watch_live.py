@@ -100,6 +100,16 @@ def test_one_command_that_fails_does_not_stop_the_others(tmp_path: Path) -> None
     assert {row["point"] for row in rows_in(tmp_path / "out", "exchanges")} == {"good"}
 
 
+def test_a_defect_in_the_thread_that_captures_ends_the_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_spool: object, *_: object) -> None:
+        raise TypeError("of the program itself")
+
+    monkeypatch.setattr(spool_live_captures.LiveSpool, "add_piece", fail)
+    outcome = watch(tmp_path / "out", "--on", f"b1={cat(FIRST)}")
+    assert outcome.code == Exit.FAILURE
+    assert "kw: defect: TypeError: of the program itself" in outcome.err
+
+
 def test_keys_in_a_capture_serve_all_later_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spool_live_captures, "FILE_MAX", 2000)
     capture, tls = tmp_path / "with-keys.pcapng", CAPTURES / "tls" / "librdkafka-jsse"

@@ -26,13 +26,14 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from threading import Event as Flag
-from threading import Lock, Thread
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
 
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.capture.read_packet_copies import CopyReader, PacketCopy
 from kwcli.output.short_texts import count_of
+from kwcli.pipeline.background_call import BackgroundCall
 from kwcli.pipeline.read.split_and_file_range import Problem
 from kwcli.pipeline.store.staging_folder import CONTROL
 from kwcli.private_files import make_private_folder
@@ -92,7 +93,7 @@ class LiveSpool:
         self._lock = Lock()
         self._stopping = Flag()
         self._is_waiting = False
-        self._thread: Thread | None = None
+        self._thread: BackgroundCall[None] | None = None
         self.has_ended = not self._inputs
         self.dropped = 0  # by the kernel, as far as it was told
 
@@ -133,8 +134,13 @@ class LiveSpool:
     def start(self) -> None:
         """Start the commands."""
         if self._inputs:
-            self._thread = Thread(target=self._spool_until_stopped, daemon=True)
+            self._thread = BackgroundCall(self._spool_until_stopped)
             self._thread.start()
+
+    def raise_defect(self) -> None:
+        """Raise the error with which the thread has ended, if it has: a watch would wait for its files for ever."""
+        if self._thread is not None and not self._thread.is_alive():
+            self._thread.result()
 
     def stop(self) -> None:
         """End the commands, and close interfaces and files: what has come is in them."""
@@ -171,17 +177,19 @@ class LiveSpool:
 
     def _spool_until_stopped(self) -> None:
         live = self._live
-        live.start()
-        while live.are_going_on and not self._stopping.is_set():
-            live.deliver_received()
-            self._report_full_spool()
-            live.maintain_inputs(self._env.monotonic())
-        if not self._stopping.is_set():
-            live.deliver_remaining()
-        live.stop()
-        for writer in self._writers:
-            self._close_writer(writer)
-        self.has_ended = True
+        try:
+            live.start()
+            while live.are_going_on and not self._stopping.is_set():
+                live.deliver_received()
+                self._report_full_spool()
+                live.maintain_inputs(self._env.monotonic())
+            if not self._stopping.is_set():
+                live.deliver_remaining()
+        finally:
+            live.stop()
+            for writer in self._writers:
+                self._close_writer(writer)
+            self.has_ended = True
 
     def _report_full_spool(self) -> None:
         size = sum(writer.measure_files() for writer in self._writers)

@@ -277,6 +277,8 @@ class Watch:
         pause = RETRY_S
         while True:
             begun = self._env.monotonic()
+            if self._spool is not None:
+                self._spool.raise_defect()
             if self._ends and self._spool is not None and self._spool.has_ended:
                 self._captures.whole = True  # all that has come is in files
             try:

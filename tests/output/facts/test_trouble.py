@@ -20,6 +20,7 @@ def remark(name: str, path: str = "") -> dict[str, str]:
     return {"id": name, "path": path}
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize(
     ("its", "words"),
     [
