@@ -19,11 +19,11 @@ from textual.screen import Screen
 
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.browse.actions import bindings_of, find_key_elsewhere
-from kwcli.browse.call_line import make_call_line
 from kwcli.browse.choose_export import PacketCut, Selection, choose_export
 from kwcli.browse.cut_packets import cut_packets
 from kwcli.browse.error_steps import ErrorSteps
 from kwcli.browse.line_filters import AsciiFilter, ColorlessFilter
+from kwcli.browse.load_ahead import load_ahead
 from kwcli.browse.message_fields import describe_place, find_about
 from kwcli.browse.named_actions import list_commands
 from kwcli.browse.panes.bars import KeyBar, StatusBar, TitleBar, list_hints
@@ -55,7 +55,6 @@ from kwcli.browse.spooling.spool import SpooledRows
 from kwcli.browse.status_text import Reading, describe_rows
 from kwcli.browse.take_messages import Changed, take_message
 from kwcli.browse.work_and_source import Source, Work
-from kwcli.output.read_row_cells import make_row_columns
 from kwcli.output.short_texts import LOCAL, find_zone
 from kwcli.run_environment import Exit, Failure
 
@@ -186,6 +185,7 @@ class BrowseApp(App[int]):
             self._show_found()
         self.set_interval(_EVERY_S, self.take_messages)
         self.take_messages()
+        load_ahead(self.set_timer)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:  # noqa: ARG002  # textual's signature
         """The actions, for the command palette."""
@@ -558,6 +558,8 @@ class BrowseApp(App[int]):
         self.filter_bar.open("columns", ",".join(self._settings.columns))
 
     def _choose_columns(self, text: str) -> None:
+        from kwcli.output.read_row_cells import make_row_columns
+
         words = tuple(filter(None, map(str.strip, text.split(","))))
         try:
             make_row_columns(words)
@@ -664,6 +666,8 @@ class BrowseApp(App[int]):
         self.show_notice(await cut_packets(self._source, *chosen))
 
     def action_copy_call(self) -> None:
+        from kwcli.browse.call_line import make_call_line
+
         row = self.list_pane.row
         line = make_call_line(row, self._settings) if row is not None and row.kind == "exchange" else ""
         if line:

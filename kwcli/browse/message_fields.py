@@ -12,16 +12,13 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES
-from decoders.messages.build_body_json import Options
-from decoders.messages.exchange_json import to_json_dict
 from decoders.wire.format_and_escape_text import escape_text
-from kwcli.output.body_printer import format_scalar
-from kwcli.output.hex import ARROWS, HexRow, list_exchange_rows
 from kwcli.output.short_texts import named_ends
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.api_declaration import Side
+    from kwcli.output.hex import HexRow
     from kwcli.output.output_settings import Settings
 
 __all__ = ["MessageFields", "TreeField", "describe_place", "find_about", "is_below", "list_fields"]
@@ -66,6 +63,10 @@ class MessageFields:
 
 def list_fields(exchange: Exchange, settings: Settings) -> MessageFields:
     """The fields of both sides."""
+    from decoders.messages.build_body_json import Options
+    from decoders.messages.exchange_json import to_json_dict
+    from kwcli.output.hex import ARROWS, list_exchange_rows
+
     fields: list[TreeField] = []
     frames: dict[Side, bytes] = {}
     hidden: dict[Side, list[tuple[int, int]]] = {}
@@ -137,6 +138,8 @@ def _list_fields_of_record(side: Side, record: dict[str, Any]) -> list[TreeField
 
 def _walk_json(side: Side, path: str, name: str, value: Any, depth: int) -> Iterator[TreeField]:
     """A line for each leaf and each list, depth first, without recursion."""
+    from kwcli.output.body_printer import format_scalar
+
     stack: list[tuple[str, str, Any, int]] = [(path, name, value, depth)]
     count = 0
     while stack and count < _FIELDS_MAX:

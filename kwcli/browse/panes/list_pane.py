@@ -16,7 +16,6 @@ from textual.message import Message
 from textual.strip import Strip
 
 from kwcli.browse.actions import bindings_of
-from kwcli.browse.panes.chosen_lines import ChosenLines
 from kwcli.browse.panes.line_pane import LinePane
 from kwcli.browse.panes.row_times import TIME_CELLS, TimeForm, format_row_time
 from kwcli.browse.panes.styled_lines import make_strip
@@ -28,6 +27,7 @@ from kwcli.output.text import TextLines
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
+    from kwcli.browse.panes.chosen_lines import ChosenLines
     from kwcli.output.output_settings import Settings
 
 __all__ = ["ListPane"]
@@ -197,6 +197,8 @@ class ListPane(LinePane):
     def chosen_lines(self) -> ChosenLines | None:
         """What makes the lines where columns are chosen."""
         if self._chosen is None and self._settings.columns:
+            from kwcli.browse.panes.chosen_lines import ChosenLines  # not loaded before somebody chooses
+
             top, height = self.scroll_offset.y, max(self.size.height, 1)
             rows = [row for row in map(self.row_at, range(top, top + height)) if row is not None]
             lines = ChosenLines(self._settings, self.rows.nodes, rows)
