@@ -135,7 +135,7 @@ class ContentOptions(NamedTuple):
             add_schema_files(self.schemas, reader.store, env)
         return reader
 
-    def add_to_settings(self, settings: Settings, env: Environment) -> Settings:
+    def make_settings_with_values(self, settings: Settings, env: Environment) -> Settings:
         """The settings, with what these options say. Raises Failure."""
         wanted = self.records
         if settings.columns and not wanted:
@@ -178,7 +178,7 @@ class OutputOptions(NamedTuple):
             zone=self._zone_name(env) if self.local else "",
         )
         if content is not None:
-            found = content.add_to_settings(found, env)
+            found = content.make_settings_with_values(found, env)
         if not live:
             env.start_paging()
         if self.output == "fields":

@@ -239,7 +239,7 @@ class Portraits(ABC):
         names: Names | None = None
         apart: dict[tuple[Any, ...], Portrait] = {}
         for key in self.keys_of_exchange(exchange):
-            portrait = self._found.get(key) or self._add_portrait(key)
+            portrait = self._found.get(key) or self._choose_portrait_of_new_key(key)
             portrait.extend_time(time_ns, time_ns)
             self._count_exchange(portrait.statistics, exchange)
             if portrait is self._others:
@@ -269,7 +269,7 @@ class Portraits(ABC):
                 for facet, name in its.names:
                     self._names += portrait.count_name(facet, name, its.count, its.first, its.last, room=room)
 
-    def _add_portrait(self, key: tuple[Any, ...]) -> Portrait:
+    def _choose_portrait_of_new_key(self, key: tuple[Any, ...]) -> Portrait:
         """The portrait to count a new key in, which may be that of the others."""
         if is_full(len(self._found)):
             self._sum_up_light_portraits()

@@ -130,7 +130,7 @@ class Ladders:
             ladder = self._find_ladder((began, client, broker), number)
             if ladder is not None:
                 ladder.count, ladder.failed = count, failed
-                ladder.first, ladder.trouble = list(map(_check_step, first)), list(map(_check_step, trouble))
+                ladder.first, ladder.trouble = list(map(_parse_step, first)), list(map(_parse_step, trouble))
 
     def rows(self) -> list[Row]:
         """A row for each connection, in the order of their beginnings; `steps` are in the order of their times.
@@ -151,7 +151,7 @@ class Ladders:
         ]
 
 
-def _check_step(step: object) -> _Step:
+def _parse_step(step: object) -> _Step:
     """A step of a state. Raises DecodeError."""
     time, place, values = state_fields(step, int, int, bytes)
     state_fields(unpack(values), *_KINDS)

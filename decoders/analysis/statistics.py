@@ -274,7 +274,7 @@ class Statistics:
         waited = waited_ns(exchange) if exchange.api_key in WAITING and self.metric == "latency" else None
         parts = None if self._partition is None else self._find_codes_and_records(exchange)
         for key in self._keys(exchange):
-            group = self._groups.get(key) or self._add_group(key)
+            group = self._groups.get(key) or self._choose_group_of_new_key(key)
             group.count += 1
             if exchange.outcome == "unanswered":
                 group.unanswered += 1
@@ -338,7 +338,7 @@ class Statistics:
         group.record_bytes += contents.size
         return contents.records
 
-    def _add_group(self, key: Key, weight: int = 1) -> GroupStatistics:
+    def _choose_group_of_new_key(self, key: Key, weight: int = 1) -> GroupStatistics:
         """The group to count a new key in, which may be that of the others."""
         if self._time is None:
             if is_full(len(self._groups), 1):
@@ -459,7 +459,7 @@ class Statistics:
         """
         by = self._extend_time_to_slices(first_ns, last_ns, shift)
         for key, group in groups:
-            (self._groups.get(key) or self._add_group(key, group.count)).merge(group, by, self._row.join)
+            (self._groups.get(key) or self._choose_group_of_new_key(key, group.count)).merge(group, by, self._row.join)
 
     def add_regrouped(self, other: Statistics, key_of: Callable[[Key], Key]) -> None:
         """Add the groups of `other`, which are without slices, under other keys; its others stay others.

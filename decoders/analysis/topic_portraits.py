@@ -145,7 +145,7 @@ class TopicPortraits(Portraits):
         self._learns_offsets = offsets is None
         self._learns = False
 
-    def decode_values_with(self, reader: RecordValueReader) -> None:
+    def set_value_reader(self, reader: RecordValueReader) -> None:
         """Decode keys and values, so that rows have `schemas`."""
         self._values = reader
 

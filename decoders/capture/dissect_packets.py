@@ -132,7 +132,9 @@ class Dissector:
         if fragment & 0x3FFF:
             name = addresses + ident.to_bytes(4, "big")
             data = buf[start:stop] if stop <= end else None
-            return self._add_fragment(name, (fragment & 0x1FFF) * 8, bool(fragment & 0x2000), protocol, data, addresses)
+            return self._join_fragment(
+                name, (fragment & 0x1FFF) * 8, bool(fragment & 0x2000), protocol, data, addresses
+            )
         return protocol, buf, start, end, stop, addresses
 
     def _read_ipv6_packet(self, buf: bytes, at: int, end: int, stop: int) -> _Payload | str:
@@ -152,10 +154,10 @@ class Dissector:
             word = int.from_bytes(buf[at + 2 : at + 4], "big")
             name = addresses + buf[at + 4 : at + 8]
             data = buf[at + 8 : stop] if stop <= end else None
-            return self._add_fragment(name, word & 0xFFF8, bool(word & 1), buf[at], data, addresses)
+            return self._join_fragment(name, word & 0xFFF8, bool(word & 1), buf[at], data, addresses)
         return protocol, buf, at, end, stop, addresses
 
-    def _add_fragment(
+    def _join_fragment(
         self, name: bytes, at: int, more: bool, protocol: int, data: bytes | None, addresses: bytes
     ) -> _Payload | str:
         """The payload of the whole packet, where this fragment was the last one missing; else `fragments`."""

@@ -88,10 +88,10 @@ class _CopyingDissector(Dissector):
         self._head = buf[at : at + (buf[at + _OFFSET_AT] >> 4) * 4] if at + _OFFSET_AT < end else b""
         return super()._read_tcp_segment(buf, at, end, stop, addresses, time_ns, packet)
 
-    def _add_fragment(
+    def _join_fragment(
         self, name: bytes, at: int, more: bool, protocol: int, data: bytes | None, addresses: bytes
     ) -> Any:
-        found = super()._add_fragment(name, at, more, protocol, data, addresses)
+        found = super()._join_fragment(name, at, more, protocol, data, addresses)
         if isinstance(found, str):
             if name not in self._fragments and len(self._fragments) >= FRAGMENTED_MAX:
                 del self._fragments[next(iter(self._fragments))]

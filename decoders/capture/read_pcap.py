@@ -92,7 +92,7 @@ class Pcap:
             begin = at + self._head
             end = begin + captured
             if fraction >= self._ticks or not captured <= wire <= PACKET_MAX or not (wire or seconds):
-                raise explain_bad_record_header(fraction, self._ticks, captured, wire, at)
+                raise make_record_header_error(fraction, self._ticks, captured, wire, at)
             if end > size:
                 return at, self._head + captured
             self.packets += 1
@@ -152,7 +152,7 @@ class Pcap:
         (self.packets,) = state_fields(state, int)
 
 
-def explain_bad_record_header(fraction: int, ticks: int, captured: int, wire: int, at: int) -> Malformed:
+def make_record_header_error(fraction: int, ticks: int, captured: int, wire: int, at: int) -> Malformed:
     """The error that says what is wrong with a record header."""
     if captured > PACKET_MAX or wire > PACKET_MAX:
         text = f"a packet of {format_bytes(max(captured, wire))}"

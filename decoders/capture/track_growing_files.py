@@ -113,7 +113,7 @@ F = TypeVar("F", bound=GrowingFile)
 
 
 class FileTracker(Generic[F]):
-    """The files that are tracked, by their places. A look is a call of `note_file` for each file, then `end_scan`."""
+    """The files that are tracked, by their places. A look is a call of `track_file` for each file, then `end_scan`."""
 
     def __init__(self) -> None:
         self.files: dict[Place, F] = {}
@@ -121,7 +121,7 @@ class FileTracker(Generic[F]):
         self._there: set[Place] = set()
         self._replaced: list[F] = []
 
-    def note_file(
+    def track_file(
         self,
         seen: SeenFile,
         read_beginning: Callable[[int], bytes],

@@ -28,7 +28,7 @@ from decoders.schema.body_json_form import (
     quote_json,
 )
 from decoders.schema.decode_and_encode import TRAILING, decode, encode
-from decoders.wire.primitive_types import read_uvarint, write_uvarint
+from decoders.wire.primitive_types import encode_uvarint, read_uvarint
 from decoders.wire.suggest_similar_words import did_you_mean
 
 __all__ = [
@@ -260,7 +260,7 @@ def encode_embedded(name: str, version: int, value: Mapping[str, Any]) -> bytes:
 def _encode_framing(row: StructureRow, version: int, frame: int) -> bytes:
     """The bytes before the fields of a structure."""
     if row.framing == "framed":
-        return write_uvarint(frame) + write_uvarint(row.number or 0) + write_uvarint(version)
+        return encode_uvarint(frame) + encode_uvarint(row.number or 0) + encode_uvarint(version)
     if row.framing == "bare":
         return b""
     return ((row.number or 0) if row.framing == "key" else version).to_bytes(2, "big")

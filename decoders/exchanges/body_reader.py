@@ -332,7 +332,7 @@ class ApiReader:
 
     def _read_views_with_failures(self, exchange: Sides) -> None:
         if self.key is None:
-            exchange._set_views(None, None, None, _describe_unread_sides(exchange), None)
+            exchange._set_views(None, None, None, _make_failures_of_unread_sides(exchange), None)
             return
         failures: dict[Side, DecodeFailure] = {}
         layout: dict[Side, str] = {}
@@ -580,7 +580,7 @@ def _find_acks_bytes(key: int | None, version: int) -> tuple[bytes | None, bytes
     return null_id + b"\0\0", null_id
 
 
-def _describe_unread_sides(exchange: Sides) -> dict[Side, DecodeFailure] | None:
+def _make_failures_of_unread_sides(exchange: Sides) -> dict[Side, DecodeFailure] | None:
     """The failure of a response without its request."""
     if not exchange.is_orphan:
         return None

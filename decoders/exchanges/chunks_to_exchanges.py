@@ -245,7 +245,7 @@ def pair_frames_in_chunks(context: Context, chunks: Iterable[Chunk], unusual: Un
                 body = at + length + REQUEST_HEAD
                 client_raw = data[at + REQUEST_HEAD : body]
                 if client_raw != owner.client_raw:
-                    owner.note_new_client_id(client_raw)
+                    owner.decode_new_client_id(client_raw)
                 exchange = Exchange()
                 exchange.connection_info = owner.connection_info
                 exchange._api_reader = api_reader

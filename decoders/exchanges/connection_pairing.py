@@ -232,9 +232,9 @@ class Pairing:
         self.answered = AnsweredRequests()
         self.resting = False
         self.client_place = self.server_place = 0  # places of the directions that `rest` dropped
-        self._make_in_flight_state()
+        self._reset_in_flight_state()
 
-    def _make_in_flight_state(self) -> None:
+    def _reset_in_flight_state(self) -> None:
         if not hasattr(self, "sasl"):
             self.sasl: Sasl[Exchange] = Sasl()
         self.in_flight: InFlight[Exchange] = InFlight()
@@ -262,7 +262,7 @@ class Pairing:
         """Make the attributes again that `rest` dropped."""
         if self.resting:
             self.resting = False
-            self._make_in_flight_state()
+            self._reset_in_flight_state()
 
     # Called by framing.
 
@@ -388,7 +388,7 @@ class Pairing:
         set_request_of_exchange(exchange, frame)
         return exchange
 
-    def note_new_client_id(self, raw: bytes) -> str:
+    def decode_new_client_id(self, raw: bytes) -> str:
         """Note a client id that differs from the previous request's; returns it as text."""
         client_id = self._read_client_id(raw)
         self.context.summary.count_client(self.connection_info.client, client_id, self.software)

@@ -15,7 +15,7 @@ from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Exchange, Login
 from decoders.exchanges.exchange_attribute_table import SLOTS
 from decoders.exchanges.sasl_logins import make_login
-from decoders.frames.frame_places_in_live_streams import add_size_field
+from decoders.frames.frame_places_in_live_streams import with_size_field
 from decoders.frames.read_and_judge_headers import read_request_head
 from decoders.limits import USER_MAX
 from decoders.protocol_facts.api_keys import ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE
@@ -85,4 +85,4 @@ def _find_forwarded_frame(outer: Exchange, side: Side) -> bytes | None:
     """The message that a side of an Envelope carries, as a frame of its own; None where it carries none."""
     body: Any = outer.values(side)
     data = body.get(f"{side}_data") if isinstance(body, dict) else None
-    return add_size_field(data) if isinstance(data, bytes) else None
+    return with_size_field(data) if isinstance(data, bytes) else None

@@ -48,7 +48,7 @@ def _nullable_schema(shape: Shape) -> Shape:
     return {**shape, "type": [shape["type"], "null"]} if "type" in shape else {"anyOf": [shape, {"type": "null"}]}
 
 
-def _add_description(text: str, shape: Shape) -> Shape:
+def _with_description(text: str, shape: Shape) -> Shape:
     return {"description": text, **shape}
 
 
@@ -82,7 +82,7 @@ _NAME: Final = {"anyOf": [_TEXT, _ref_to_definition("base64")]}
 _NAME_OR_NULL: Final = {"anyOf": [_TEXT_OR_NULL, _ref_to_definition("base64")]}
 _TIME: Final = _ref_to_definition("time")
 _BODY: Final = _ref_to_definition("body")
-_ADDRESS: Final = _add_description(
+_ADDRESS: Final = _with_description(
     "null only of a request that was not sent (kw call --dry-run)", _nullable_schema(_ref_to_definition("address"))
 )
 _RELEASE: Final = {"type": ["string", "null"], "pattern": r"^\d{1,9}(\.\d{1,9}){0,3}$"}
@@ -97,7 +97,7 @@ _SPAN: Final = {"anyOf": [{"type": "null"}, {"type": "array", "items": _COUNT, "
 _PACKETS: Final = _object_schema({"request": _SPAN, "response": _SPAN})
 _HIT: Final = {"rule": _integer_schema(0, _MOST), "action": _TEXT, "hit": _COUNT}
 _HITS: Final = {"type": "array", "minItems": 1, "items": {"type": "object", "required": [*_HIT], "properties": _HIT}}
-_RULE: Final = _add_description("number of the rule; 0: a script, or a person at the control interface", _HIT["rule"])
+_RULE: Final = _with_description("number of the rule; 0: a script, or a person at the control interface", _HIT["rule"])
 _SHOWN: Final = {"description": "a value of the field; a short form of what is missing or more"}
 _DIFFERENCE: Final = _object_schema(
     {
@@ -124,16 +124,18 @@ _COMPARISON: Final = _object_schema(
     {
         "verdict": {"enum": ["same", "other_ids", "different", "refused", "uncompared", None]},
         "class": {"enum": ["read", "data", "admin", "never"]},
-        "reason": _add_description("why it was not asked, in a word", _TEXT_OR_NULL),
-        "text": _add_description("the same in a sentence, or why there is no answer", _TEXT_OR_NULL),
-        "recorded": _add_description("of the recorded exchange, under the names that it has in its record", _RECORDED),
+        "reason": _with_description("why it was not asked, in a word", _TEXT_OR_NULL),
+        "text": _with_description("the same in a sentence, or why there is no answer", _TEXT_OR_NULL),
+        "recorded": _with_description("of the recorded exchange, under the names that it has in its record", _RECORDED),
         "differences": {"type": "array", "items": _DIFFERENCE},
-        "differences_cut": _add_description("how many more there are", _COUNT),
-        "shares": _add_description("nodes that got a share of it, where these were several", _integer_schema(2, _MOST)),
+        "differences_cut": _with_description("how many more there are", _COUNT),
+        "shares": _with_description(
+            "nodes that got a share of it, where these were several", _integer_schema(2, _MOST)
+        ),
     },
     *("differences_cut", "shares"),
 )
-_PARTITIONS: Final = _add_description(
+_PARTITIONS: Final = _with_description(
     "of an incremental fetch: all partitions that it asks for, by topic (its id while its name is not known; a name"
     " that is no readable text as the text of its base64 form)",
     {"type": "object", "additionalProperties": {"type": "array", "items": _INT32}},
@@ -188,14 +190,14 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
         "software",
     ),
     "user": (
-        _add_description(
+        _with_description(
             "who asked: the user who had logged in by SASL; of a step of a login whoever it is about; without SASL the"
             " subject of the client's certificate, where TLS was decrypted",
             _NAME,
         ),
         "string? user who had logged in by SASL, else the subject of the client's certificate",
     ),
-    "mechanism": (_add_description("the SASL mechanism of that login", _NAME), "string? SASL mechanism of the login"),
+    "mechanism": (_with_description("the SASL mechanism of that login", _NAME), "string? SASL mechanism of the login"),
     "place": (None, "int64 place of the request's first byte in what its client sent: with the connection, the row"),
     "time_ns": (None, "int64 the same in nanoseconds since 1970"),
     "request_end_ns": (None, "int64? last byte of the request"),
@@ -242,7 +244,7 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
         },
     ),
     "messages_hidden": (
-        _add_description(
+        _with_description(
             "all error messages of the response are hidden whole: the exchange has so many secrets, or a request that"
             " is not there to its end",
             _FLAG,
@@ -257,8 +259,8 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
             "patternProperties": {"^(request|response)$": _WORDS},
         },
     ),
-    "names_cut": (_add_description("how many words for numbers more there are than are listed", _COUNT),),
-    "errors_cut": (_add_description("how many error codes more there are than are listed", _COUNT),),
+    "names_cut": (_with_description("how many words for numbers more there are than are listed", _COUNT),),
+    "errors_cut": (_with_description("how many error codes more there are than are listed", _COUNT),),
     "tls": (
         _object_schema(
             {
@@ -269,48 +271,48 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
         ),
     ),
     "via_address": (
-        _add_description(
+        _with_description(
             "who sent the bytes: a load balancer that names the client in a PROXY head before the stream",
             _ref_to_definition("address"),
         ),
         "string?@4 who sent the bytes, `host:port`, where a PROXY head names another client; else null",
     ),
     "sasl": (
-        _add_description(
+        _with_description(
             "a step of a login: what the client sends, what the broker answers, and what they say beside the user",
             _optional_keys_schema(_SASL),
         ),
     ),
     "group": (
-        _add_description(
+        _with_description(
             "the member that asks, also behind fetches, which do not name it; null where several may be meant",
             _object_schema({"id": _NAME_OR_NULL, "generation": _nullable_schema(_INT32), "member": _NAME_OR_NULL}),
         ),
     ),
     "transaction": (
-        _add_description(
+        _with_description(
             "the transactional id of the producer, with the producer id and epoch that it had",
             _object_schema({"id": _NAME_OR_NULL, "producer_id": _INT64, "epoch": _INT32}),
         ),
     ),
     "library": (
-        _add_description(
+        _with_description(
             "the library or program that the client shows to be by what it does; releases are minor ones",
             _object_schema({"name": _TEXT, "from": _RELEASE, "to": _RELEASE, "sure": _BOOL, "why": _TEXT}),
         ),
     ),
     "node": (
-        _add_description(
+        _with_description(
             "the node that the connection leads to",
             _object_schema({"id": _nullable_schema(_INT32), "rack": _NAME_OR_NULL, "cluster": _NAME_OR_NULL}),
         ),
     ),
     "envelope": (
-        _add_description(
+        _with_description(
             "the Envelope that it travelled in, which has its bytes and its latency too",
             _object_schema(
                 {
-                    "correlation_id": _add_description(
+                    "correlation_id": _with_description(
                         "null where a broker's request log is read, which does not have it", _nullable_schema(_INT32)
                     )
                 }
@@ -320,7 +322,7 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
     ),
     "retransmitted": (_FLAG, "bool whether bytes of it were sent again"),
     "server": (
-        _add_description(
+        _with_description(
             "what the broker's own request log says: who asked where, and what took how many milliseconds",
             _object_schema(
                 {
@@ -332,12 +334,12 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
         {f"server_{name}": f"double?@2 {text}" for name, text in SERVER_TIMES.items()},
     ),
     "guessed": (
-        _add_description(
+        _with_description(
             "api and api_version are those of which alone the response can be; its request is not there", _FLAG
         ),
     ),
     "remarks": (
-        _add_description(
+        _with_description(
             "what the protocol forbids, or does not expect, and kw read all the same",
             {
                 "type": "array",
@@ -346,7 +348,7 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
                     {
                         "side": {"enum": ["request", "response"]},
                         "path": _TEXT,
-                        "offset": _add_description(
+                        "offset": _with_description(
                             "in bytes behind the size field", _integer_schema(0, RANGES["int32"][1])
                         ),
                         "id": {"enum": [*REMARKS]},
@@ -376,7 +378,7 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
         },
     ),
     "trailing": (
-        _add_description(
+        _with_description(
             "bytes behind the last field of a side; brokers and most clients do not look at them",
             _optional_keys_schema(
                 {side: {"anyOf": [*_NAME["anyOf"], _ref_to_definition("redacted")]} for side in ("request", "response")}
@@ -396,18 +398,18 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
     ),
     "raw": ({"type": "object"},),  # nothing writes it any more
     "via": (_TEXT,),
-    "file": (_add_description("the input that it was read from, where there are several", _TEXT),),
+    "file": (_with_description("the input that it was read from, where there are several", _TEXT),),
     **{
-        name: (_add_description(f"the file of {packet}, where that is another one than `file`", _TEXT),)
+        name: (_with_description(f"the file of {packet}, where that is another one than `file`", _TEXT),)
         for name, packet in (
             ("request_end_file", "the request's last packet"),
             ("response_file", "the response's first packet"),
             ("response_end_file", "the response's last packet"),
         )
     },
-    "point": (_add_description("the place that it was captured at, where several are read as they come", _TEXT),),
+    "point": (_with_description("the place that it was captured at, where several are read as they come", _TEXT),),
     "network_ms": (
-        _add_description(
+        _with_description(
             "what the latency of the point farthest from the client is less than that of the nearest", _MS
         ),
     ),
@@ -416,18 +418,18 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
     "upstream_latency_ms": (_MS,),
     "fault": (_object_schema({**_HIT, "rule": _RULE, "more": _HITS}, "more"),),
     "refused": (
-        _add_description(
+        _with_description(
             "who refused the request instead of a broker, in the proxy",
             _object_schema(
                 {
-                    "by": _add_description("the option: --as-kafka 2.8, --max Fetch=11, --hide Fetch", _TEXT),
-                    "reason": _add_description("what is served instead", _TEXT),
+                    "by": _with_description("the option: --as-kafka 2.8, --max Fetch=11, --hide Fetch", _TEXT),
+                    "reason": _with_description("what is served instead", _TEXT),
                 }
             ),
         ),
     ),
     "comparison": (
-        _add_description(
+        _with_description(
             "of kw replay: how the answer compares with the recorded one; status not_sent: the request was not asked",
             _COMPARISON,
         ),

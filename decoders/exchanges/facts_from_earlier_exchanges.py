@@ -38,7 +38,7 @@ from decoders.limits import HISTORY_MAX, SESSION_PARTITIONS_ALL_MAX, SESSION_PAR
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import DESCRIBE_CLUSTER, FETCH, METADATA, PRODUCE, WRITE_TXN_MARKERS
 from decoders.schema.body_json_form import json_text
-from decoders.wire.primitive_types import format_uuid, write_uvarint
+from decoders.wire.primitive_types import encode_uvarint, format_uuid
 from decoders.wire.state_serialization import state_fields
 
 if TYPE_CHECKING:
@@ -672,7 +672,7 @@ def _make_request_heads_of_member(group: str, generation: int, member: str) -> t
     for text, after in ((group, generation.to_bytes(4, "big", signed=True)), (member, b"")):
         data = text.encode("utf-8", "surrogateescape")[:_LONGEST]
         plain += len(data).to_bytes(2, "big") + data + after
-        compact += write_uvarint(len(data) + 1) + data + after
+        compact += encode_uvarint(len(data) + 1) + data + after
     return plain, compact
 
 

@@ -113,7 +113,7 @@ class DecodedValueReading:
         raise NotImplementedError
 
 
-def _add_numbers(found: list[Any]) -> list[Any]:
+def _with_numbers(found: list[Any]) -> list[Any]:
     numbers = [each for each in found if isinstance(each, str) and _NUMBER.fullmatch(each) is not None]
     return [*found, *(float(each) if "." in each else int(each) for each in numbers)]
 
@@ -132,11 +132,11 @@ class DecodedValueField(DecodedValueReading):
 
     def __call__(self, exchange: Exchange) -> list[Any]:
         """The values, and the numbers that texts among them are."""
-        return _add_numbers(self.list_values(exchange))
+        return _with_numbers(self.list_values(exchange))
 
     def list_values_of_record(self, topic: str | None, row: Row) -> list[Any]:
         """As of all records of an exchange."""
-        return _add_numbers(super().list_values_of_record(topic, row))
+        return _with_numbers(super().list_values_of_record(topic, row))
 
     def make_look(self, wanted: tuple[Any, str] | None) -> Callable[[Row], bool]:
         """A look at a record that says whether its field may have one of two values (json_text_looks.py).

@@ -211,12 +211,12 @@ def _path_in_body(text: str, head: str, path: str, *, names: bool) -> RecordPath
             value for steps in steps_in(row.api_key) for value in values_at_path(record[side], steps)
         )
         sets = set(number_word_sets_at(row.api_key, side, path).values()) if names else None
-        return [_add_number_word(value, *sets) for value in found] if sets and len(sets) == 1 else found
+        return [_number_with_word(value, *sets) for value in found] if sets and len(sets) == 1 else found
 
     return RecordPath(text, values, whole=True)
 
 
-def _add_number_word(value: Any, means: str) -> Any:
+def _number_with_word(value: Any, means: str) -> Any:
     if not isinstance(value, int):
         return value
     words = word_for_number_in_set(means, value)

@@ -381,7 +381,7 @@ class Filter:
         """Whether the filter asks about the contents of records."""
         return any(atom.reads_records for atom in self.node.list_atoms())
 
-    def decode_values_with(self, reader: RecordValueReader | None) -> RecordValueReader | None:
+    def set_value_reader(self, reader: RecordValueReader | None) -> RecordValueReader | None:
         """Have all questions about decoded keys and values use the schemas of one reader.
 
         `reader`: that of records that are shown; None: a new one. None where there is no such question.

@@ -12,7 +12,7 @@ from struct import Struct
 from typing import Final
 
 from decoders.apis import NAMES, api
-from decoders.frames.frame_places_in_live_streams import add_size_field
+from decoders.frames.frame_places_in_live_streams import with_size_field
 from decoders.frames.read_and_judge_headers import FITS, HEAD, YES, judge_request
 from decoders.limits import FRAME_MAX
 from decoders.protocols import TLS
@@ -93,7 +93,7 @@ def _find_request(data: bytes, verdict: int) -> Iterator[Finding]:
     elif verdict == FITS or (verdict == HEAD and _has_known_version(data)):
         yield Finding("Kafka request", f"{_describe_request(data, 0)}, not whole", "")
     elif len(data) <= FRAME_MAX:
-        framed = add_size_field(data)
+        framed = with_size_field(data)
         if judge_request(framed, 0) == YES:
             yield Finding("Kafka request", f"{_describe_request(framed, 0)}, without its size field", "")
 

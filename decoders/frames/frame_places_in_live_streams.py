@@ -27,7 +27,7 @@ SIZE: Final = Struct(">i")
 SIZE_FIELD: Final = SIZE.size
 
 
-def add_size_field(frame: bytes) -> bytes:
+def with_size_field(frame: bytes) -> bytes:
     """A frame behind its size field, as it is sent."""
     return SIZE.pack(len(frame)) + frame
 

@@ -405,7 +405,7 @@ def _read_element(field: PlanField, value: Any, path: str, whole: bool, nulls: b
     return _LEAVES[field.kind](value, path)
 
 
-def _check_type(*types: type) -> Callable[[Any, str], Any]:
+def _make_type_check(*types: type) -> Callable[[Any, str], Any]:
     def check(value: Any, path: str) -> Any:
         if value.__class__ not in types:
             raise ValueError(f"{path} is {quote_json(value)}")
@@ -414,7 +414,7 @@ def _check_type(*types: type) -> Callable[[Any, str], Any]:
     return check
 
 
-def _check_range(low: int, high: int) -> Callable[[Any, str], Any]:
+def _make_range_check(low: int, high: int) -> Callable[[Any, str], Any]:
     def check(value: Any, path: str) -> Any:
         if value.__class__ is not int or not low <= value <= high:
             raise ValueError(f"{path} is {quote_json(value)}")
@@ -582,8 +582,8 @@ def _read_structure_bytes(value: Mapping[str, Any]) -> bytes | str:
 
 
 _LEAVES: Final[dict[str, Callable[[Any, str], Any]]] = {
-    **{kind: _check_range(low, high) for kind, (low, high) in RANGES.items()},
-    "bool": _check_type(bool),
+    **{kind: _make_range_check(low, high) for kind, (low, high) in RANGES.items()},
+    "bool": _make_type_check(bool),
     "float64": _read_float,
     "string": _read_string,
     "bytes": _read_bytes,

@@ -142,10 +142,10 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
         from decoders.messages.decode_record_values import decode_records_read_again
 
         record = decode_records_read_again(settled, record, options.values)  # it may have been written as bytes
-    return add_number_words(record) if options.names else record
+    return with_number_words(record) if options.names else record
 
 
-def add_number_words(record: dict[str, Any]) -> dict[str, Any]:
+def with_number_words(record: dict[str, Any]) -> dict[str, Any]:
     """The record, with the words for numbers of its bodies added under `names`."""
     from decoders.messages.words_for_body_numbers import add_words_for_numbers
 
@@ -239,7 +239,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         record |= {name: said for name, said in rare.items() if said}
     if exchange.extra is not None:
         _add_extra_keys(record, exchange.extra)
-    return add_number_words(record) if options.names else record
+    return with_number_words(record) if options.names else record
 
 
 def _read_both_bodies(exchange: Exchange, options: Options) -> _Read:

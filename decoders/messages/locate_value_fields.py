@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from decoders.messages.decode_record_values import RecordValueReader
     from decoders.records.record_and_batch import Header
 
-__all__ = ["add_parts_of_decoded_values"]
+__all__ = ["iterate_parts_with_decoded_values"]
 
 
-def add_parts_of_decoded_values(
+def iterate_parts_with_decoded_values(
     parts: Iterable[BytePart], topic: str | None, data: bytes, reader: RecordValueReader
 ) -> Iterator[BytePart]:
     """The parts of the batches of a topic that is not internal; those of control records stay as they are."""

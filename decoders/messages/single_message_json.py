@@ -9,7 +9,7 @@ from decoders.exchanges.body_reader import ApiReader, DecodeFailure, Needs
 from decoders.exchanges.exchange import ConnectionInfo, Exchange
 from decoders.exchanges.topic_and_node_names import Topics
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS
-from decoders.frames.frame_places_in_live_streams import add_size_field
+from decoders.frames.frame_places_in_live_streams import with_size_field
 from decoders.messages.build_body_json import (
     ECHOING,
     PLAIN,
@@ -18,7 +18,7 @@ from decoders.messages.build_body_json import (
     make_conceal_of_exchange,
     read_body_json,
 )
-from decoders.messages.exchange_json import add_number_words, undecoded_json
+from decoders.messages.exchange_json import undecoded_json, with_number_words
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.header_versions import (
     request_header_plan,
@@ -87,7 +87,7 @@ def frame_body(body: bytes, side: Side, key: int, version: int) -> bytes:
         head = key.to_bytes(2, "big") + version.to_bytes(2, "big") + bytes(4) + (b"", b"\xff\xff", b"\xff\xff\0")[kind]
     else:
         head = bytes(4 + response_header_version(key, version))
-    return add_size_field(head + body)
+    return with_size_field(head + body)
 
 
 def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
@@ -131,7 +131,7 @@ def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
         failure = failure._replace(offset=max(failure.offset - max(alone.shift - _SIZE, 0), 0))
         record["undecoded"] = undecoded_json(exchange, side, failure, options)
         plan = _stable_plan(api_reader, side)
-    return Told(add_number_words(record) if options.names else record, plan, failure)
+    return Told(with_number_words(record) if options.names else record, plan, failure)
 
 
 def _make_exchange_of_message(alone: SingleMessage) -> Exchange:

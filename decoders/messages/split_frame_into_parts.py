@@ -31,7 +31,7 @@ from decoders.exchanges.body_reader import ApiReader, DecodeFailure, Layout, Nee
 from decoders.exchanges.topic_arrays import find_topic_at_path, may_hold_cluster_metadata
 from decoders.limits import PARTS_MAX
 from decoders.messages.build_body_json import ECHOING, layouts_have_secrets
-from decoders.messages.locate_value_fields import add_parts_of_decoded_values
+from decoders.messages.locate_value_fields import iterate_parts_with_decoded_values
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.header_versions import (
     request_header_plan,
@@ -182,9 +182,9 @@ def _list_body_parts(
         elif part.kind.endswith("records"):
             topic = find_topic_at_path(api_reader.key, walker.root, part.path, showing.topic_name)
             batches = split_batches_into_parts(data, part.at, part.end, part.path, hide)
-            parts = _add_parts_of_structures(batches, topic, data, reveal)
+            parts = _iterate_parts_with_structures(batches, topic, data, reveal)
             if showing.values is not None and hide is None and topic not in TOPICS:
-                parts = add_parts_of_decoded_values(parts, topic, data, showing.values)
+                parts = iterate_parts_with_decoded_values(parts, topic, data, showing.values)
             found += _shorten_parts(PARTS_MAX - len(found), parts, part, hide)
         elif part.kind.endswith("bytes") and (name := holders.get(_INDEX.sub("", part.path))):
             found += _split_structure(name, data, part, reveal) or [part]
@@ -207,7 +207,7 @@ def _shorten_parts(most: int, parts: Iterable[BytePart], part: BytePart, hide: H
 # Records of internal topics.
 
 
-def _add_parts_of_structures(
+def _iterate_parts_with_structures(
     parts: Iterable[BytePart], topic: str | None, data: bytes, reveal: bool
 ) -> Iterator[BytePart]:
     """The parts of batches, with structures in keys and values of control records and of internal topics' records."""

@@ -13,10 +13,10 @@ from decoders.mocking.refusal_error import Refusal
 
 __all__ = [
     "check_group_member",
-    "check_metadata_size",
     "commit_offsets_of_request",
     "handle_offset_commit",
     "handle_offset_fetch",
+    "require_small_metadata",
 ]
 
 UNSTABLE_OFFSET_COMMIT: Final = 88
@@ -32,7 +32,7 @@ def check_group_member(cluster: MockCluster, group: str, member: str, generation
         raise Refusal("ILLEGAL_GENERATION")
 
 
-def check_metadata_size(metadata: str | None) -> str | None:
+def require_small_metadata(metadata: str | None) -> str | None:
     """The metadata of an offset as it is. Raises Refusal where it is too large."""
     if metadata is not None and len(metadata) > _METADATA_MAX:
         raise Refusal("OFFSET_METADATA_TOO_LARGE")
@@ -77,7 +77,7 @@ def commit_offsets_of_request(
                 cluster.find_log(found, number)
                 cluster.raise_recorded_error(call, found.name, number)
                 epoch = row.get("committed_leader_epoch", -1)
-                metadata = check_metadata_size(row["committed_metadata"])
+                metadata = require_small_metadata(row["committed_metadata"])
                 keep_offset((found.name, number), Committed(row["committed_offset"], epoch, metadata))
             except Refusal as refusal:
                 code = refusal.code

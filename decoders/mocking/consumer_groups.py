@@ -100,7 +100,7 @@ class ConsumerGroup:
         member.deadline_ms = self.cluster.now_ms + SESSION_MS
         changed = self._update_subscription(member, body)
         if changed or self._partitions != self._count_partitions_by_topic():
-            self._make_new_target()
+            self._begin_new_target()
         owned = body["topic_partitions"]
         if owned is not None:
             member.releasing &= {(row["topic_id"], number) for row in owned for number in row["partitions"]}
@@ -189,7 +189,7 @@ class ConsumerGroup:
         topics = self.cluster.topics
         return {name: len(topics[name].logs) for name in sorted(names) if name in topics}
 
-    def _make_new_target(self) -> None:
+    def _begin_new_target(self) -> None:
         """Begin a new epoch, with a new target assignment."""
         self.epoch += 1
         self._partitions = self._count_partitions_by_topic()
@@ -268,7 +268,7 @@ class ConsumerGroup:
         del self.members[member.id]
         self.target.pop(member.id, None)
         if self.members:
-            self._make_new_target()
+            self._begin_new_target()
         else:
             self.epoch += 1
 

@@ -35,7 +35,7 @@ class _GroupState(NamedTuple):
     protocol_type: str
 
 
-def _describe_group_state(cluster: MockCluster, name: str) -> _GroupState:
+def _find_group_state(cluster: MockCluster, name: str) -> _GroupState:
     """The state of a group of either kind, or of one that has offsets only."""
     found = cluster.groups.get(name)
     if isinstance(found, ClassicGroup):
@@ -51,7 +51,7 @@ def handle_list_groups(cluster: MockCluster, call: Call) -> ResponseBody:
     kinds = {each.lower() for each in call.body.get("types_filter", ())}
     rows = []
     for name in _list_groups_of_node(cluster, call.node):
-        kind, state, protocol_type = _describe_group_state(cluster, name)
+        kind, state, protocol_type = _find_group_state(cluster, name)
         if (not states or state.lower() in states) and (not kinds or kind in kinds):
             row = {"group_id": name, "protocol_type": protocol_type, "group_state": state, "group_type": kind}
             rows.append(row)
@@ -66,10 +66,10 @@ def _check_group_exists(cluster: MockCluster, call: Call, name: str) -> None:
 
 def handle_describe_groups(cluster: MockCluster, call: Call) -> ResponseBody:
     """DescribeGroups: groups whose members assign partitions themselves."""
-    return {"groups": [_describe_classic_group(cluster, call, name) for name in call.body["groups"]]}
+    return {"groups": [_build_classic_group_row(cluster, call, name) for name in call.body["groups"]]}
 
 
-def _describe_classic_group(cluster: MockCluster, call: Call, name: str) -> ResponseRow:
+def _build_classic_group_row(cluster: MockCluster, call: Call, name: str) -> ResponseRow:
     found = cluster.groups.get(name)
     try:
         _check_group_exists(cluster, call, name)
@@ -82,7 +82,7 @@ def _describe_classic_group(cluster: MockCluster, call: Call, name: str) -> Resp
         if call.version < _NOT_FOUND_FROM:
             return dead
         return {**build_refused_row(call, refusal, "groups", name, "groups"), **dead}
-    _, state, protocol_type = _describe_group_state(cluster, name)
+    _, state, protocol_type = _find_group_state(cluster, name)
     row = {"error_code": 0, "group_id": name, "group_state": state, "protocol_type": protocol_type}
     if not isinstance(found, ClassicGroup):
         return {**row, "protocol_data": "", "members": []}
@@ -102,10 +102,10 @@ def _describe_classic_group(cluster: MockCluster, call: Call, name: str) -> Resp
 
 def handle_consumer_group_describe(cluster: MockCluster, call: Call) -> ResponseBody:
     """ConsumerGroupDescribe: groups of the consumer protocol."""
-    return {"groups": [_describe_consumer_group(cluster, call, name) for name in call.body["group_ids"]]}
+    return {"groups": [_build_consumer_group_row(cluster, call, name) for name in call.body["group_ids"]]}
 
 
-def _describe_consumer_group(cluster: MockCluster, call: Call, name: str) -> ResponseRow:
+def _build_consumer_group_row(cluster: MockCluster, call: Call, name: str) -> ResponseRow:
     found = cluster.groups.get(name)
     try:
         cluster.check_coordinator(call, 0, name)

@@ -23,7 +23,7 @@ from decoders.records.batch_layout import (
 from decoders.records.codecs import NUMBERS, deflate
 from decoders.records.record_and_batch import Batch, Header, Record
 from decoders.schema.body_json_form import bytes_from_json, leaf_from_json, quote_json, text_from_json
-from decoders.wire.primitive_types import write_varint, write_varlong
+from decoders.wire.primitive_types import encode_varint, encode_varlong
 
 _OVERHEAD: Final = Struct(">qiI")  # offset, size, crc
 _HEADS: Final = (Struct(">bb"), Struct(">bbq"))  # magic, attributes, timestamp
@@ -117,7 +117,7 @@ def _encode_int32_sized(data: bytes | None) -> tuple[bytes, ...]:
 _MAGIC: Final = 2
 _CRC: Final = Struct(">I")
 _CRC_AT: Final = CRC_START - _CRC.size
-_NULL_VARINT: Final = write_varint(-1)
+_NULL_VARINT: Final = encode_varint(-1)
 _ONLY_MAGIC_2: Final = (
     *("producer_id", "producer_epoch", "base_sequence", "transactional", "control", "delete_horizon_ms"),
 )
@@ -289,20 +289,20 @@ def _encode_record(record: Record, timestamp_delta: int, base_offset: int, index
         raise EncodeError("too far from the base timestamp", path=f"records[{index}].timestamp")
     parts = [
         b"\0",
-        write_varlong(timestamp_delta),
-        write_varint(offset_delta),
+        encode_varlong(timestamp_delta),
+        encode_varint(offset_delta),
         _encode_varint_sized(record.key),
         _encode_varint_sized(record.value),
-        write_varint(len(record.headers)),
+        encode_varint(len(record.headers)),
     ]
     for key, value in record.headers:
         parts += (_encode_varint_sized(key.encode("utf-8", "surrogateescape")), _encode_varint_sized(value))
     body = b"".join(parts)
-    return write_varint(len(body)) + body
+    return encode_varint(len(body)) + body
 
 
 def _encode_varint_sized(data: bytes | None) -> bytes:
-    return _NULL_VARINT if data is None else write_varint(len(data)) + data
+    return _NULL_VARINT if data is None else encode_varint(len(data)) + data
 
 
 # Batches from JSON form

@@ -104,14 +104,14 @@ def summarize_records(
         found, at = _add_legacy_messages(found, buf, at, end)
         if at == end:
             return found
-    return _add_unusual_batches(found, buf[at:end], verify_checksums=verify_checksums)
+    return _with_unusual_batches(found, buf[at:end], verify_checksums=verify_checksums)
 
 
 def summarize_batches_json(batches: Iterable[Mapping[str, Any]], *, verify_checksums: bool = False) -> RecordsSummary:
     """The summary of a `records` value of the exchange record: the same as of the bytes that it was made from."""
     batches = list(batches)
     size = sum(batch["size"] or 0 for batch in batches)
-    return _add_batches_json(
+    return _with_batches_json(
         RecordsSummary(0, 0, size, (), (), None, False), batches, verify_checksums=verify_checksums
     )
 
@@ -164,14 +164,14 @@ def _add_legacy_messages(summary: RecordsSummary, buf: bytes, at: int, end: int)
     return RecordsSummary(batches, records, size, codecs, magics, last, truncated), at
 
 
-def _add_unusual_batches(summary: RecordsSummary, data: bytes, *, verify_checksums: bool) -> RecordsSummary:
+def _with_unusual_batches(summary: RecordsSummary, data: bytes, *, verify_checksums: bool) -> RecordsSummary:
     """`summary` plus the batches in `data`, which begins where no whole batch of magic 2 does."""
     from decoders.records.read_batches import batches_json
 
-    return _add_batches_json(summary, batches_json(data) or [], verify_checksums=verify_checksums)
+    return _with_batches_json(summary, batches_json(data) or [], verify_checksums=verify_checksums)
 
 
-def _add_batches_json(
+def _with_batches_json(
     summary: RecordsSummary, further_batches: Iterable[Mapping[str, Any]], *, verify_checksums: bool
 ) -> RecordsSummary:
     """`summary` plus batches in JSON form."""

@@ -229,7 +229,7 @@ class IdMap:
     def _map_topic_name(self, value: Any, _beside: Any, _place: _FieldContext, _field: Field) -> Any:
         return self.names.topics.get(value, value)
 
-    def _check_topic_id(self, value: Any, _beside: Any, place: _FieldContext, _field: Field) -> Any:
+    def _require_known_topic_id(self, value: Any, _beside: Any, place: _FieldContext, _field: Field) -> Any:
         if value == NULL_ID or place.topic is not None:  # _name_topic_as_version_does replaces it
             return value
         raise NotReplayable(
@@ -527,7 +527,7 @@ _LAST_EPOCH: Final = (1 << 31) - 1
 _TOPICS_INSIDE: Final = frozenset({"ConsumerProtocolSubscription", "ConsumerProtocolAssignment"})
 _CHANGES: Final[Mapping[Role, Callable[[IdMap, Any, Mapping[str, Any], _FieldContext, Field], Any]]] = {
     "topic": IdMap._map_topic_name,
-    "topic_id": IdMap._check_topic_id,
+    "topic_id": IdMap._require_known_topic_id,
     "group": IdMap._map_group_name,
     "transaction": IdMap._map_transactional_id,
     "member": IdMap._map_member_id,

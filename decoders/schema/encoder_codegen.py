@@ -18,7 +18,7 @@ from decoders.schema import codegen_support
 from decoders.schema.api_declaration import FIXED, Plan, PlanField
 from decoders.schema.codegen_support import Lines, Unit
 from decoders.schema.plan_walker import UNKNOWN, default_bytes, unknown_tags
-from decoders.wire.primitive_types import LETTERS, uuid_to_bytes, write_number, write_uvarint
+from decoders.wire.primitive_types import LETTERS, encode_number, encode_uvarint, uuid_to_bytes
 
 Pack = Callable[..., bytes]
 # Below this, a size plus one is a uvarint of one byte.
@@ -64,9 +64,9 @@ def pack_many(letter: str, values: list[Any]) -> bytes:
 
 def tag_section(tags: dict[int, bytes]) -> bytes:
     """The bytes of a tag section: the count, then the tagged fields by ascending tag."""
-    out = [write_uvarint(len(tags))]
+    out = [encode_uvarint(len(tags))]
     for tag in sorted(tags):
-        out += (write_uvarint(tag), write_uvarint(len(tags[tag])), tags[tag])
+        out += (encode_uvarint(tag), encode_uvarint(len(tags[tag])), tags[tag])
     return b"".join(out)
 
 
@@ -152,7 +152,7 @@ class Writer(Lines):
         self.before, self.variable, self.after = before, variable, after
         with self.indented_block("else:"):
             self.put_pending()
-            self.put_values(f"write_uvarint({count} + 1)")
+            self.put_values(f"encode_uvarint({count} + 1)")
 
     def _put_variable(self, before: list[tuple[str, str]], variable: Variable, after: list[tuple[str, str]]) -> None:
         self.put_lines(*variable.ready)
@@ -179,7 +179,7 @@ class Writer(Lines):
         with self.indented_block("else:"):
             if variable.size == "b":
                 self.put_values(
-                    self.pack_expression(before), f"write_uvarint({length} + 1)", data, self.pack_expression(after)
+                    self.pack_expression(before), f"encode_uvarint({length} + 1)", data, self.pack_expression(after)
                 )
             else:
                 self.put_values(
@@ -206,8 +206,8 @@ class EncoderSource:
         self.unit = unit
         unit.names.update(
             Crude=codegen_support.Crude, BOOLS=BOOLS, add_unknown=add_unknown, pack_many=pack_many,
-            tag_section=tag_section, unfit=unfit, uuid_bytes=uuid_to_bytes, write_number=write_number,
-            write_uvarint=write_uvarint,
+            tag_section=tag_section, unfit=unfit, uuid_bytes=uuid_to_bytes, encode_number=encode_number,
+            encode_uvarint=encode_uvarint,
         )  # fmt: skip
 
     def put_root(self, plan: Plan) -> None:
@@ -264,7 +264,7 @@ class EncoderSource:
         else:
             body.put_pending()
             body.begin_message_piece()
-            body.put_values(f"write_number({field.kind!r}, {value})")
+            body.put_values(f"encode_number({field.kind!r}, {value})")
 
     def _put_sized(self, body: Writer, field: PlanField, value: str, nullable: bool) -> None:
         text = field.kind == "string"

@@ -24,13 +24,13 @@ from decoders.wire.primitive_types import (
     STRUCTS,
     VARINTS,
     check_left,
+    encode_number,
+    encode_size,
     encode_text,
+    encode_uvarint,
     read_number,
     read_size,
     read_uvarint,
-    write_number,
-    write_size,
-    write_uvarint,
 )
 
 What = Literal["value", "size", "flag", "tags", "tag"]
@@ -404,22 +404,22 @@ def _write_field(field: PlanField, value: object, out: list[bytes], path: str) -
 def _write_leaf(field: PlanField, nullable: bool, value: object, out: list[bytes], path: str) -> None:
     try:
         if field.kind not in {"string", "bytes", "records"}:
-            out.append(write_number(field.kind, value))
+            out.append(encode_number(field.kind, value))
             return
         wide = field.kind != "string"
         if value is None:
             if not nullable:
                 raise ValueError("null is not allowed")
-            out.append(write_size(-1, wide, field.compact))
+            out.append(encode_size(-1, wide, field.compact))
             return
-        data = _check_bytes(value) if wide else encode_text(value)
-        out.append(write_size(len(data), wide, field.compact))
+        data = _require_bytes(value) if wide else encode_text(value)
+        out.append(encode_size(len(data), wide, field.compact))
         out.append(data)
     except ValueError as failure:
         raise EncodeError(str(failure), path=path) from None
 
 
-def _check_bytes(value: object) -> bytes:
+def _require_bytes(value: object) -> bytes:
     if isinstance(value, dict) and "redacted" in value:
         raise ValueError("a redacted secret cannot be encoded; decode with --reveal-secrets to keep its value")
     if not isinstance(value, BUFFERS):
@@ -431,11 +431,11 @@ def _write_array(field: PlanField, value: object, out: list[bytes], path: str) -
     if value is None:
         if not field.nullable:
             raise EncodeError("null is not allowed", path=path)
-        out.append(write_size(-1, True, field.compact))
+        out.append(encode_size(-1, True, field.compact))
         return
     if not isinstance(value, list | tuple):
         raise EncodeError(f"an array (list) expected, not {value!r:.80}", path=path)
-    out.append(write_size(len(value), True, field.compact))
+    out.append(encode_size(len(value), True, field.compact))
     for number, element in enumerate(value):
         place = f"{path}[{number}]"
         if field.plan is not None:
@@ -473,9 +473,9 @@ def _write_tags(plan: Plan, value: Mapping[str, Any], out: list[bytes], prefix: 
         if tag in known:
             raise EncodeError(f"tag {tag} is {known[tag]} in this version", path=f"{prefix}{UNKNOWN}.{tag}")
         parts[tag] = data
-    out.append(write_uvarint(len(parts)))
+    out.append(encode_uvarint(len(parts)))
     for tag in sorted(parts):
-        out += (write_uvarint(tag), write_uvarint(len(parts[tag])), parts[tag])
+        out += (encode_uvarint(tag), encode_uvarint(len(parts[tag])), parts[tag])
 
 
 def default_bytes(field: PlanField) -> bytes:

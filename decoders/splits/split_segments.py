@@ -573,12 +573,12 @@ class Splitter:
                 fresh.connection = connection
                 fresh.numbers.append(connection.number)
                 self._routes[connection.number] = fresh
-        elif self._watched.is_settled(connection):
+        elif self._watched.waits_for_nothing(connection):
             track.countdown -= 1
-            if track.countdown > 0 or not self._can_begin_clean_run(track, connection, segment[2]):
+            if track.countdown > 0 or not self._begin_clean_run_if_possible(track, connection, segment[2]):
                 connection.leave_fast_path()
 
-    def _can_begin_clean_run(self, track: KeyTrack, connection: Connection, packet: int) -> bool:
+    def _begin_clean_run_if_possible(self, track: KeyTrack, connection: Connection, packet: int) -> bool:
         """Begin a clean run if the state allows it; returns whether it does."""
         self.flush()
         pairing = self._pairer.context.pairings.get(connection.number)

@@ -75,7 +75,7 @@ class AdoptedRun:
         pairing, software = self._pairing, self._software
         if (
             self._connection.prefix is not None  # it names another client than the run's rows
-            or not self._engine.reassembly.is_settled(self._connection)
+            or not self._engine.reassembly.waits_for_nothing(self._connection)
             or state_needed_by_clean_run(self._connection, pairing) != self._required_state
         ):
             return False
@@ -93,7 +93,7 @@ class AdoptedRun:
         """The values that the rows of the clean run lack."""
         return RowCorrection(self._pairing.connection_info, self._added, self._pairing.software, self._pairing.login)
 
-    def answer_orphans(self, orphans: list[Any]) -> None:
+    def match_orphan_responses(self, orphans: list[Any]) -> None:
         """Match responses with their requests, which are before the clean run."""
         pairing = self._pairing
         for row in orphans:
@@ -194,7 +194,7 @@ class AdoptedConnection:
             self.rows = engine.pairer.feed(engine.decryption.feed(chunks))
         self._begin_connection(who)
 
-    def continue_with_run(self, run: list[Any]) -> None:
+    def continue_with_next_connection(self, run: list[Any]) -> None:
         """Go on with another connection, which has taken the ports."""
         *_, who, _ = state_fields(run, bool, bool, tuple, str, int, list, list | None)
         self._begin_connection(who)
@@ -302,7 +302,7 @@ class Stitcher:
                 self._run = AdoptedRun(self._engine, state)
                 return []
             if len(state) > 1 and state[1] is True and isinstance(self._run, AdoptedConnection):
-                self._run.continue_with_run(state)
+                self._run.continue_with_next_connection(state)
                 return []
             self._run = AdoptedConnection(self._engine, state, self._facts.copies_of_splits)
         return cast(list[Row], self._run.rows)
@@ -320,7 +320,7 @@ class Stitcher:
             correction = run.make_row_correction()
             return [Ended.make_resumed(correction.connection_info, row) for row in more], correction
         with _parts_may_be_malformed():
-            run.answer_orphans(more)
+            run.match_orphan_responses(more)
         return cast(list[Row], self._engine.pairer.feed([])), run.make_row_correction()
 
     def _end_run(self, state: list[object]) -> list[Row]:

@@ -84,7 +84,7 @@ class Delivery:
         half.hold_segment(entry)
         self.held += half.held_size - before
 
-    def release_ready(self, connection: Connection) -> None:
+    def deliver_ready(self, connection: Connection) -> None:
         """Give what can be given, in the order in which it was captured."""
         first, second = connection.first, connection.second
         while True:
@@ -100,7 +100,7 @@ class Delivery:
 
     def give_up_holes(self, connection: Connection) -> None:
         """Give up the holes that nobody will fill, and give what is behind them, and what begins for sure."""
-        self.release_ready(connection)
+        self.deliver_ready(connection)
         pending = [connection.first, connection.second]
         while pending:
             half = pending[0]
@@ -109,7 +109,7 @@ class Delivery:
                 end = min(end, half.sure)
             if half.place < end <= half.sure:
                 self._skip_bytes_to(half, end)
-                self.release_ready(connection)
+                self.deliver_ready(connection)
                 pending = [connection.first, connection.second]
             else:
                 del pending[0]
@@ -121,24 +121,24 @@ class Delivery:
         if unsure:
             for half in unsure:
                 half.begin_stream(half.held[0][0])
-            self.release_ready(connection)
+            self.deliver_ready(connection)
             return True
         for half in halves:
             end = half.hole_end()
             if end:
                 self._skip_bytes_to(half, end)
-                self.release_ready(connection)
+                self.deliver_ready(connection)
                 return True
         for half in halves:
             if half.held:  # behind an acknowledgement of bytes that nobody has sent
                 self._deliver_first_held(half)
-                self.release_ready(connection)
+                self.deliver_ready(connection)
                 return True
         return False
 
     def deliver_all_held(self, connection: Connection) -> None:
         """Give all that is held, and give up all that is waited for."""
-        self.release_ready(connection)
+        self.deliver_ready(connection)
         while self.give_up_first_hole(connection):
             pass
 
@@ -431,7 +431,7 @@ class Reassembly:
         """Give all that can be given of a connection, holes that are lost included; then decide on its path."""
         delivery, time_ns, packet = self._delivery, self._delivery.time_ns, self._delivery.packet
         connection.decide_if_known_long_enough(time_ns, packet, idle=False)
-        delivery.release_ready(connection)
+        delivery.deliver_ready(connection)
         halves = (connection.first, connection.second)
         if connection in self._waiting:
             for half in halves:
@@ -525,7 +525,7 @@ class Reassembly:
         if connection in self._waiting:
             delivery.time_ns, delivery.packet = connection.last_time_and_packet
             connection.decide_if_known_long_enough(time_ns, packet, idle=idle)
-            delivery.release_ready(connection)
+            delivery.deliver_ready(connection)
             self._close_or_reschedule_connection(connection)
             delivery.time_ns, delivery.packet = time_ns, packet
         while connection in self._waiting:
@@ -622,7 +622,7 @@ class Reassembly:
 
     # Handing over
 
-    def is_settled(self, connection: Connection) -> bool:
+    def waits_for_nothing(self, connection: Connection) -> bool:
         """Whether a connection waits for nothing."""
         return connection not in self._waiting and connection not in self._resets
 

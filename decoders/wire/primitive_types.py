@@ -49,7 +49,7 @@ def read_varlong(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return (value >> 1) ^ -(value & 1), at
 
 
-def write_uvarint(value: int) -> bytes:
+def encode_uvarint(value: int) -> bytes:
     """The shortest unsigned varint of a value that is not negative."""
     if value < 0x80:
         return _ONE_BYTE[value]
@@ -61,14 +61,14 @@ def write_uvarint(value: int) -> bytes:
     return bytes(out)
 
 
-def write_varint(value: int) -> bytes:
+def encode_varint(value: int) -> bytes:
     """The zigzag varint of a signed value of 32 bits."""
-    return write_uvarint((value << 1) ^ (value >> 31))
+    return encode_uvarint((value << 1) ^ (value >> 31))
 
 
-def write_varlong(value: int) -> bytes:
+def encode_varlong(value: int) -> bytes:
     """The zigzag varint of a signed value of 64 bits."""
-    return write_uvarint((value << 1) ^ (value >> 63))
+    return encode_uvarint((value << 1) ^ (value >> 63))
 
 
 _ONE_BYTE = [bytes([value]) for value in range(0x80)]
@@ -107,7 +107,7 @@ VARINTS: Final[dict[str, Callable[[bytes, int, int], tuple[int, int]]]] = {
     "varlong": read_varlong,
     "uvarint": read_uvarint,
 }
-_VARINT_WRITERS: Final = {"varint": write_varint, "varlong": write_varlong, "uvarint": write_uvarint}
+_VARINT_WRITERS: Final = {"varint": encode_varint, "varlong": encode_varlong, "uvarint": encode_uvarint}
 INT16: Final = STRUCTS["int16"]
 INT32: Final = STRUCTS["int32"]
 
@@ -149,17 +149,17 @@ def read_size(wide: bool, compact: bool, nullable: bool, buf: bytes, at: int, en
     return size, at
 
 
-def write_size(size: int, wide: bool, compact: bool) -> bytes:
+def encode_size(size: int, wide: bool, compact: bool) -> bytes:
     """The bytes of the length or count before a string, bytes or an array (-1: null); ValueError if it does not fit."""
     if compact:
-        return write_uvarint(size + 1)
+        return encode_uvarint(size + 1)
     form = INT32 if wide else INT16
     if size >> (8 * form.size - 1) > 0:
         raise ValueError(f"{size} is too long for a length of {form.size} bytes")
     return form.pack(size)
 
 
-def write_number(kind: str, value: object) -> bytes:
+def encode_number(kind: str, value: object) -> bytes:
     """The bytes of a fixed type or a varint. Raises ValueError that says what is wrong with the value."""
     if kind == "uuid":
         return uuid_to_bytes(value)

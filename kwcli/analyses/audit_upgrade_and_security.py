@@ -16,7 +16,7 @@ from decoders.wire.format_and_escape_text import escape_text
 from kwcli.analyses.doctor import FAIL_ON
 from kwcli.analyses.finding_ignore_rules import IgnoreRules
 from kwcli.analyses.finding_renderer import FindingRenderer
-from kwcli.analyses.format_findings import count_findings, format_findings
+from kwcli.analyses.format_findings import format_finding_counts, format_findings
 from kwcli.analyses.render_answer import AnswerRenderer, format_software
 from kwcli.names_in_any_spelling import find_release
 from kwcli.output.report_partial_input import describe_judged_part
@@ -311,4 +311,4 @@ class SecurityRenderer(FindingRenderer):
 
     def summary_line(self) -> str:
         """The summary: `security: 2 errors, 1 warning, 3 notes`, `security: nothing found`."""
-        return f"security: {count_findings(self.found)}{self.ignore.summary()}"
+        return f"security: {format_finding_counts(self.found)}{self.ignore.summary()}"

@@ -256,7 +256,7 @@ class PortraitRenderer(AnswerRenderer):
     ) -> None:
         self.fold = kind.fold()
         if settings.values is not None and isinstance(self.fold, TopicPortraits):
-            self.fold.decode_values_with(settings.values)
+            self.fold.set_value_reader(settings.values)
         self._within = within
         self._portrayed = kind
         self._name = name

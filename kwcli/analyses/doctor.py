@@ -13,7 +13,7 @@ from decoders.analysis.doctor.finding_kinds import SEVERITIES
 from decoders.analysis.doctor.thresholds import THRESHOLDS, Thresholds
 from decoders.wire.suggest_similar_words import did_you_mean
 from kwcli.analyses.finding_renderer import FindingRenderer
-from kwcli.analyses.format_findings import count_findings, format_findings_in_brief
+from kwcli.analyses.format_findings import format_finding_counts, format_findings_in_brief
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kwcli.net.config.client_config import ConnectionOptions
     from kwcli.output.output_settings import Settings
 
-__all__ = ["FAIL_ON", "DoctorRenderer", "check_source", "read_thresholds"]
+__all__ = ["FAIL_ON", "DoctorRenderer", "is_cluster_asked_for", "read_thresholds"]
 
 # Value of --fail-on → the severities that end with exit code 4.
 FAIL_ON: Final[dict[str, tuple[str, ...]]] = {"error": SEVERITIES[:1], "warning": SEVERITIES[:2], "never": ()}
@@ -48,7 +48,7 @@ def read_thresholds(words: Iterable[str]) -> Thresholds:
     return Thresholds(given)
 
 
-def check_source(capture: CaptureOptions, connection: ConnectionOptions) -> bool:
+def is_cluster_asked_for(capture: CaptureOptions, connection: ConnectionOptions) -> bool:
     """Whether the options name a cluster, not captures. Raises Failure or UsageError for both, and for neither."""
     live = _is_cluster_named(connection)
     if live and (capture.files or capture.places):
@@ -102,4 +102,4 @@ class DoctorRenderer(FindingRenderer):
 
     def summary_line(self) -> str:
         """The summary: `2 errors, 1 warning, 3 notes, 1 ignored`; `nothing found`."""
-        return count_findings(self.found) + self.ignore.summary()
+        return format_finding_counts(self.found) + self.ignore.summary()

@@ -154,7 +154,7 @@ def _draw_acquired_ranges(ranges: Sequence[Row], limit: int, settings: Settings)
         Column("lock ends", [each["expires"][11:23] if each["expires"] else _NOTHING for each in rows], drop=2),
         Column("member id", [escape_text(each["member_id"]) for each in rows], drop=3, cut=_NAME_LEAST),
     ]
-    return _draw_indented_table(columns, settings, _MARGIN) + _note_rows_not_listed(ranges)
+    return _draw_indented_table(columns, settings, _MARGIN) + _format_rows_not_listed(ranges)
 
 
 def _format_range(each: Row) -> str:
@@ -249,7 +249,7 @@ def _draw_members(members: Sequence[Row], names: MemberNames, settings: Settings
         settings,
         _MARGIN,
     )
-    return lines + _note_rows_not_listed(members)
+    return lines + _format_rows_not_listed(members)
 
 
 def _draw_partitions(partitions: Sequence[Row], names: MemberNames, settings: Settings) -> list[str]:
@@ -274,7 +274,7 @@ def _draw_partitions(partitions: Sequence[Row], names: MemberNames, settings: Se
         settings,
         _MARGIN,
     )
-    return lines + _note_rows_not_listed(partitions)
+    return lines + _format_rows_not_listed(partitions)
 
 
 def _make_number_column(title: str, rows: Sequence[Row], key: str, drop: int | None = None) -> Column:
@@ -287,7 +287,7 @@ def _make_time_column(title: str, rows: Sequence[Row], key: str, drop: int) -> C
     return Column(title, cells, drop=drop, right=True)
 
 
-def _note_rows_not_listed(rows: Sequence[Any]) -> list[str]:
+def _format_rows_not_listed(rows: Sequence[Any]) -> list[str]:
     more = len(rows) - _LISTED
     return [f"{' ' * _MARGIN}and {more:,} more: -o ndjson has all"] if more > 0 else []
 

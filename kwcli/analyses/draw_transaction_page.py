@@ -155,7 +155,7 @@ def _draw_partitions(row: Row, settings: Settings) -> list[str]:
             "end", [_NOTHING if each is None else _format_offset(each["high_watermark"]) for each in held], right=True
         ),
     ]
-    return _draw_indented_table(columns, settings) + _note_rows_not_listed(len(row["partitions"]) - len(rows))
+    return _draw_indented_table(columns, settings) + _format_rows_not_listed(len(row["partitions"]) - len(rows))
 
 
 def _format_offset(offset: int | None) -> str:
@@ -213,5 +213,5 @@ def _draw_indented_table(columns: list[Column], settings: Settings) -> list[str]
     return [f"{' ' * _MARGIN}{line}" for line in draw_table(columns, width, palette(settings.color), dense=True)]
 
 
-def _note_rows_not_listed(more: int) -> list[str]:
+def _format_rows_not_listed(more: int) -> list[str]:
     return [f"{' ' * _MARGIN}and {more:,} more: -o ndjson has all"] if more > 0 else []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from kwcli.output.output_settings import Settings
 
-__all__ = ["LINES_MAX", "count_findings", "format_findings", "format_findings_in_brief"]
+__all__ = ["LINES_MAX", "format_finding_counts", "format_findings", "format_findings_in_brief"]
 
 SIGNS: Final = {"error": "✗", "warning": "!", "note": "·"}
 _MARGIN: Final = " " * 3
@@ -31,7 +31,7 @@ _WHOLE_LEAST: Final = 3
 _NAMED: Final = 3
 
 
-def count_findings(rows: Iterable[Row]) -> str:
+def format_finding_counts(rows: Iterable[Row]) -> str:
     """How many findings there are by severity: `2 errors, 1 warning, 3 notes`; `nothing found`."""
     counts = Counter(row["severity"] for row in rows)
     parts = [count_of(counts[severity], severity) for severity in SEVERITIES if counts[severity]]
@@ -63,7 +63,7 @@ def format_findings(rows: Sequence[Row], settings: Settings, lines_max: float = 
         elif len(brief[number]) <= left:
             lines += brief[number]
         else:
-            lines.append(f"{_MARGIN}and {count_findings(causes[number:])} more; -v explains each")
+            lines.append(f"{_MARGIN}and {format_finding_counts(causes[number:])} more; -v explains each")
             break
     return "".join(f"{line}\n" for line in lines)
 

@@ -71,7 +71,7 @@ def trace_records(
     settings = shown.make_settings(env)
     settings = decode_values_of_answer(env, settings, schemas, wanted=isinstance(asked, RecordCondition))
     if isinstance(asked, RecordCondition):
-        asked.decode_values_with(settings.values)
+        asked.set_value_reader(settings.values)
     within = parse(capture.time_filter_text(env, settings.zone)).matches
     return run_answer(env, settings, capture, filters, TraceRenderer(asked, settings, within, downstream=downstream))
 

@@ -23,7 +23,7 @@ ORDERS: Final = ("", *ORDERED_BY)
 
 def decodes_values(text: str) -> bool:
     """Whether a filter looks into decoded keys or values."""
-    return parse(text).decode_values_with(None) is not None
+    return parse(text).set_value_reader(None) is not None
 
 
 class FoundRows:

@@ -58,7 +58,7 @@ def read_file(name: str) -> bytes:
             data = file.read(TEXT_MAX + 1)
     except (OSError, ValueError) as failure:
         fail(f"{name}: {getattr(failure, 'strerror', None) or failure}", Exit.FAILURE)
-    return _check_body_size(data, name)
+    return _require_body_size(data, name)
 
 
 def read_all_stdin(env: Environment) -> bytes:
@@ -68,10 +68,10 @@ def read_all_stdin(env: Environment) -> bytes:
     while size <= TEXT_MAX and (data := env.stdin.read1(1 << 20)):
         parts.append(data)
         size += len(data)
-    return _check_body_size(b"".join(parts), STDIN)
+    return _require_body_size(b"".join(parts), STDIN)
 
 
-def _check_body_size(data: bytes, source: str) -> bytes:
+def _require_body_size(data: bytes, source: str) -> bytes:
     if len(data) > TEXT_MAX:
         fail(f"{source}: more than {TEXT_MAX >> 20} MiB", Exit.FAILURE)
     return data

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoders.embedded import FRAME, STRUCTURES, TYPE, VERSION, structure_plan_and_json
 from decoders.errors import DecodeError
-from decoders.messages.exchange_json import SCHEMA, add_number_words
+from decoders.messages.exchange_json import SCHEMA, with_number_words
 from kwcli.decoding.read_inputs import gather_input_bytes
 from kwcli.decoding.write_messages import MessageOutput
 from kwcli.run_environment import Exit, Failure
@@ -58,7 +58,7 @@ def run_decode_as_structure(
                 continue
             if screen.are_rows_records:
                 record = {"kind": "structure", "schema": SCHEMA, "size": len(given.data), "value": value}
-                screen.write_record(add_number_words(record) if settings.names else record)
+                screen.write_record(with_number_words(record) if settings.names else record)
             else:
                 screen.write_text_lines([*_format_structure_lines(plan, value, len(given.data), settings), ""])
             screen.flush()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from decoders.apis import NAMES, api
 from decoders.frames.explain_strange_bytes import explain_bytes
 from decoders.frames.explain_strange_numbers import explain_line, explain_number, explain_size, parse_number
-from decoders.frames.frame_places_in_live_streams import add_size_field
+from decoders.frames.frame_places_in_live_streams import with_size_field
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import guess_request, guess_response
 from decoders.protocol_facts.errors.error_codes import ERRORS
@@ -164,7 +164,7 @@ def _explain_bytes(data: bytes) -> list[Finding]:
     """Findings of the table about bytes, and the Kafka response that they may be."""
     found = explain_bytes(data)
     for sized in (True, False):
-        frame = data if sized else add_size_field(data) if len(data) <= FRAME_MAX else b""
+        frame = data if sized else with_size_field(data) if len(data) <= FRAME_MAX else b""
         if len(frame) < 8 or int.from_bytes(frame[:4], "big") != len(frame) - 4:
             continue
         responses = [each for each in guess_response(frame) if each.score > 0]

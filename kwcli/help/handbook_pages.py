@@ -120,7 +120,7 @@ def search_pages(word: str) -> Iterator[FoundLine]:
                 yield FoundLine(topic, number, line.strip())
 
 
-def _list_findings_as_markdown() -> str:
+def _format_findings_as_markdown() -> str:
     """Markdown tables of the kinds of findings and of the thresholds of `kw doctor`."""
     from decoders.analysis.doctor.finding_kinds import FINDINGS
     from decoders.analysis.doctor.thresholds import THRESHOLDS
@@ -135,7 +135,7 @@ def _list_findings_as_markdown() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _list_advisories_as_markdown() -> str:
+def _format_advisories_as_markdown() -> str:
     """A Markdown table of the advisories that `kw audit --advisories` knows."""
     from decoders.protocol_facts.advisories import ADVISORIES, format_releases
 
@@ -160,7 +160,7 @@ def _list_advisories_as_markdown() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _list_table_columns_as_markdown() -> str:
+def _format_table_columns_as_markdown() -> str:
     """A Markdown table of columns for each table of `kw pipeline`."""
     from kwcli.pipeline.tables.table_columns import ALL_TABLES, MEANINGS
 
@@ -185,7 +185,7 @@ def _format_since(column: TableColumn) -> str:
     )
 
 
-def _list_dimensions_and_metrics_as_markdown() -> str:
+def _format_dimensions_and_metrics_as_markdown() -> str:
     """Markdown tables of the dimensions and the metrics of `kw stats`."""
     from decoders.analysis.dimension_and_metric_table import DIMENSION_ROWS, METRICS
 
@@ -204,7 +204,7 @@ def _format_metric_field(name: str, row: Metric) -> str:
     return "–" if row.of_records else f"`{row.field or name}`"
 
 
-def _list_metric_fields_as_markdown() -> str:
+def _format_metric_fields_as_markdown() -> str:
     """A line with the fields of filters that are metrics of `kw stats`."""
     from decoders.analysis.dimension_and_metric_table import METRICS
 
@@ -214,9 +214,9 @@ def _list_metric_fields_as_markdown() -> str:
 
 # Topic → what its page ends with, taken from declarations.
 _GENERATED_ENDS: Final[dict[str, Callable[[], str]]] = {
-    "tables": _list_table_columns_as_markdown,
-    "doctor": _list_findings_as_markdown,
-    "advisories": _list_advisories_as_markdown,
-    "stats": _list_dimensions_and_metrics_as_markdown,
-    "filter": _list_metric_fields_as_markdown,
+    "tables": _format_table_columns_as_markdown,
+    "doctor": _format_findings_as_markdown,
+    "advisories": _format_advisories_as_markdown,
+    "stats": _format_dimensions_and_metrics_as_markdown,
+    "filter": _format_metric_fields_as_markdown,
 }

@@ -96,7 +96,7 @@ class MockServer:
             return await asyncio.get_running_loop().create_server(factory, sock=sock, backlog=BACKLOG)
         return AcceptingServer(
             sock,
-            lambda: tls.tls_context,
+            lambda: tls.context_for_next_connection,
             make_prepare_without_head(factory),
             self._report_failed_handshake,
             timeout_s=_GREETING_S,

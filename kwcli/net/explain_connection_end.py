@@ -12,7 +12,7 @@ from enum import Enum, auto
 from typing import Final
 
 from decoders.errors import DecodeError
-from decoders.frames.frame_places_in_live_streams import add_size_field
+from decoders.frames.frame_places_in_live_streams import with_size_field
 from decoders.messages.whole_messages import decode_response, encode_request
 from decoders.protocol_facts.api_keys import API_VERSIONS, SASL_HANDSHAKE
 from kwcli.net.command_deadline import Deadline
@@ -194,7 +194,7 @@ def explain_failed_handshake(
 ) -> ConnectionStop:
     """The cause of a failed TLS handshake, by the peer's answer to Kafka in the clear; else `stop`."""
     request = encode_request(API_VERSIONS, 0, {}, correlation_id=1)
-    head = _send_probe(connect, add_size_field(request), 64, deadline)
+    head = _send_probe(connect, with_size_field(request), 64, deadline)
     if not head:
         return stop
     if head[4:8] == (1).to_bytes(4, "big"):
@@ -219,8 +219,8 @@ def explain_silence(connect: Connect, deadline: Deadline, stop: ConnectionStop) 
 
 def explain_late_close(connect: Connect, deadline: Deadline, stop: ConnectionStop, *, tls: bool) -> ConnectionStop:
     """Why a broker closes at the first request after ApiVersions: it wants SASL; else `stop`."""
-    versions = add_size_field(encode_request(API_VERSIONS, 0, {}, correlation_id=1))
-    handshake = add_size_field(encode_request(SASL_HANDSHAKE, 0, {"mechanism": "?"}, correlation_id=2))
+    versions = with_size_field(encode_request(API_VERSIONS, 0, {}, correlation_id=1))
+    handshake = with_size_field(encode_request(SASL_HANDSHAKE, 0, {"mechanism": "?"}, correlation_id=2))
     answer = _split_sized_frames(_send_probe(connect, versions + handshake, _ANSWER_MAX, deadline, frames=2))
     try:
         body = decode_response(answer[1], SASL_HANDSHAKE, 0).body

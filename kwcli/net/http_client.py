@@ -98,7 +98,7 @@ def ask_http(
             target = f"http://{_format_server(server)}{target}"
             headers = {**headers, **_authorization_header(proxy)}
         if server.tls is not None:
-            link.settimeout(_check_time_left(deadline))
+            link.settimeout(_require_time_left(deadline))
             link = server.tls.wrap_socket(link, server_hostname=server.host)
         client = h11.Connection(h11.CLIENT, max_incomplete_event_size=HTTP_HEAD_MAX)
         unsent = _send_all_in_time(link, _format_request(client, server, method, target, headers, body), deadline)
@@ -112,7 +112,7 @@ def ask_http(
         link.close()
 
 
-def _check_time_left(deadline: Deadline) -> float:
+def _require_time_left(deadline: Deadline) -> float:
     left = deadline.left()
     if left <= 0:
         raise TimeoutError
@@ -126,7 +126,7 @@ def _connect_to_first_place(places: list[Place], deadline: Deadline) -> socket.s
         link: socket.socket | None = None
         try:
             link = socket.socket(family, socket.SOCK_STREAM)
-            link.settimeout(_check_time_left(deadline) / left_over)
+            link.settimeout(_require_time_left(deadline) / left_over)
             link.connect(place)
         except OSError as error:
             failed = without_frames(error)
@@ -163,7 +163,7 @@ def _open_tunnel(link: socket.socket, server: HttpServer, proxy: HttpProxy, dead
         while True:
             event = client.next_event()
             if event is h11.NEED_DATA:
-                link.settimeout(_check_time_left(deadline))
+                link.settimeout(_require_time_left(deadline))
                 client.receive_data(link.recv(HTTP_HEAD_MAX))
             elif not isinstance(event, h11.InformationalResponse):
                 break
@@ -199,7 +199,7 @@ def _send_all_in_time(link: socket.socket, data: bytes, deadline: Deadline) -> O
     left = memoryview(data)
     try:
         while left:
-            link.settimeout(_check_time_left(deadline))
+            link.settimeout(_require_time_left(deadline))
             left = left[link.send(left[:_PIECE]) :]
     except TimeoutError:
         raise
@@ -217,7 +217,7 @@ def _read_answer(link: socket.socket, client: h11.Connection, deadline: Deadline
         while True:
             event = client.next_event()
             if event is h11.NEED_DATA:
-                link.settimeout(_check_time_left(deadline))
+                link.settimeout(_require_time_left(deadline))
                 data = link.recv(min(_PIECE, size_max + 1 - taken))
                 taken += len(data)
                 if taken > size_max:

@@ -35,7 +35,7 @@ def make_client_context(tls: TlsSettings) -> ssl.SSLContext:
     if tls.certificate is not None:
         load_own_certificate(context, read_identity(tls.certificate, tls.key))
     if tls.ciphers:
-        _choose_ciphers(context, tls.ciphers)
+        _set_ciphers(context, tls.ciphers)
     if tls.key_log:
         log_keys_to_file(context, tls.key_log)
     return context
@@ -66,7 +66,7 @@ def _load_authorities(context: ssl.SSLContext, tls: TlsSettings) -> None:
         ) from None
 
 
-def _choose_ciphers(context: ssl.SSLContext, ciphers: str) -> None:
+def _set_ciphers(context: ssl.SSLContext, ciphers: str) -> None:
 
     names = translate_ciphers(ciphers)
     if names is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from decoders.apis import NAMES, api
-from decoders.frames.frame_places_in_live_streams import add_size_field
+from decoders.frames.frame_places_in_live_streams import with_size_field
 from decoders.messages.build_body_json import conceal_echoes_in_parts, make_conceal_of_exchange
 from decoders.messages.split_frame_into_parts import FrameParts, split_frame
 from decoders.named_tuple import NamedTuple
@@ -331,7 +331,7 @@ def format_frame_as_hex(
     stand in for bytes that were not given, and are not shown.
     """
     width, colors, reveal, whole, conceal, topic_name, values = style
-    data = frame if sized else add_size_field(frame)
+    data = frame if sized else with_size_field(frame)
     found = split_frame(
         data, side, api_key, version, reveal=reveal, missing=missing, topic_name=topic_name, values=values
     )

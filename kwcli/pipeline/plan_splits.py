@@ -154,7 +154,7 @@ def _cut_plain_file(job: WalkJob, walk: CutPointFinder, file: RangeFile) -> Iter
     begun = 0  # packets before the piece
     for stop in sorted({size, *cuts, *looks, *chain.from_iterable(leads.values())}):
         mark = marks[stop] = _walk_to_byte(walk, file, stop)
-        piece = _add_times_to_piece(piece, mark, begun)
+        piece = _with_times(piece, mark, begun)
         if ended is not None and piece.packets:
             yield ended
             ended = None
@@ -196,7 +196,7 @@ def _walk_to_byte(walk: CutPointFinder, file: RangeFile, stop: int) -> CutPoint:
     return walk.mark_cut_point()
 
 
-def _add_times_to_piece(piece: FileRange, mark: CutPoint, begun: int) -> FileRange:
+def _with_times(piece: FileRange, mark: CutPoint, begun: int) -> FileRange:
     lows = [at for at in (piece.low_ns, mark.low_ns) if at is not None]
     highs = [at for at in (piece.high_ns, mark.high_ns) if at is not None]
     return replace(
@@ -224,7 +224,7 @@ def _read_compressed_piece(job: WalkJob, walk: CutPointFinder, data: Iterator[by
     mark = walk.mark_cut_point()
     if job.alone:
         return [replace(piece, low_ns=mark.low_ns, weight=piece.size)]
-    return [replace(_add_times_to_piece(piece, mark, 0), weight=mark.at)] if _has_rows(walk) else []
+    return [replace(_with_times(piece, mark, 0), weight=mark.at)] if _has_rows(walk) else []
 
 
 def _has_rows(walk: CutPointFinder, *, whole: bool = True) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.decoded_values import list_missing_schemas
-from kwcli.pipeline.captures_covered_by_run import CoveredCaptures, add_covered_captures, find_captures_asked_for
+from kwcli.pipeline.captures_covered_by_run import CoveredCaptures, find_captures_asked_for, with_covered_captures
 from kwcli.pipeline.choose_engine import EngineChoice, choose_engine
 from kwcli.pipeline.engine_job_and_result import EngineResult, JobSpec, build_job_spec
 from kwcli.pipeline.plan_splits import plan_splits_of_captures, start_planning, sum_sizes
@@ -60,7 +60,7 @@ def run_pipeline(env: Environment, options: RunOptions) -> Exit:
         if store.recovered and not options.quiet:
             env.report(f"kw: {options.out}: {store.recovered}")
         manifest = store.manifest()
-        covered = add_covered_captures(options, found, manifest)
+        covered = with_covered_captures(options, found, manifest)
         if manifest is None or not store.is_up_to_date(covered.files, options.select_options_of_rows()):
             return _make_tables(env, options, covered, store, begun)
         for problem in covered.problems:
@@ -80,7 +80,7 @@ def _explain_run(env: Environment, options: RunOptions, found: FoundCaptures) ->
     refuse_foreign_folder(files, options.out)
     store = TableStore(files, options.out)
     manifest = store.manifest()
-    covered = add_covered_captures(options, found, manifest)
+    covered = with_covered_captures(options, found, manifest)
     up_to_date = manifest is not None and store.is_up_to_date(covered.files, options.select_options_of_rows())
     state = covered.describe_action(
         manifest, normalize_by_json(options.select_options_of_rows()), up_to_date=up_to_date
@@ -133,7 +133,7 @@ def _write_tables(
         spec, show = _build_job_spec(env, options, captures), bar.show if bar.active else None
         outcome = engine(spec, pending_plan, staging, show) if pending_plan.most else _make_empty_result()
         if logs:
-            outcome = _add_results(outcome, decode_request_logs_into_tables(spec, logs, staging, show))
+            outcome = _join_results(outcome, decode_request_logs_into_tables(spec, logs, staging, show))
         told = [*plan.problems, *dict.fromkeys(outcome.problems)]
         if plan.splits or logs:
             faults = fault_lines(_build_capture_counts(options, outcome), whole=not told)
@@ -172,7 +172,7 @@ def _make_empty_result() -> EngineResult:
     return EngineResult([], RunCounts(), Counter(), [], 0)
 
 
-def _add_results(one: EngineResult, other: EngineResult) -> EngineResult:
+def _join_results(one: EngineResult, other: EngineResult) -> EngineResult:
     """Two results as one, with the files, counts and problems of both."""
     one.tally.merge(other.tally)
     return EngineResult(
@@ -239,9 +239,9 @@ def _build_job_spec(env: Environment, options: RunOptions, files: list[SourceFil
     spec = build_job_spec(options, tuple(file.path for file in files), find_captures_with_secrets(files))
     if not options.records:
         return spec
-    from kwcli.pipeline.read.learn_schemas import learn_schemas_of_run
+    from kwcli.pipeline.read.learn_schemas import find_schemas_of_run
 
-    return spec._replace(schemas=learn_schemas_of_run(env, spec, files, options.schemas, quiet=options.quiet))
+    return spec._replace(schemas=find_schemas_of_run(env, spec, files, options.schemas, quiet=options.quiet))
 
 
 # -- engines -----------------------------------------------------------------------------------------------------------

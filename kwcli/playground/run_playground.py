@@ -62,7 +62,7 @@ class LibrdkafkaMock:
         """`host:port,…` of all mock brokers."""
         return ",".join(f"{host}:{port}" for host, port in self.places)
 
-    def make_topic(self, name: str) -> None:
+    def create_topic(self, name: str) -> None:
         """Make a topic by asking the mock about it; the mock chooses the number of partitions."""
         self._producer.list_topics(name, timeout=WAIT_S)
 
@@ -185,7 +185,7 @@ def _start_mock(env: Environment, wish: PlaygroundOptions, stack: ExitStack, pro
     _report_on_stderr(env, wish, f"librdkafka's mock cluster, no Apache Kafka: {problem}")
     _report_on_stderr(env, wish, "the mock knows the common APIs only, and chooses its own ports")
     for name, _ in wish.all_topics:
-        mock.make_topic(name)
+        mock.create_topic(name)
         _report_on_stderr(env, wish, f"topic {name} has {PARTITIONS} partitions, as all topics of the mock")
     if wish.traffic:
         _report_on_stderr(env, wish, "groups of the mock cannot have members: the traffic comes from a producer alone")

@@ -301,7 +301,7 @@ class Proxy:
 
         return AcceptingServer(
             sock,
-            lambda: None if tls is None else tls.tls_context,
+            lambda: None if tls is None else tls.context_for_next_connection,
             prepare,
             self._report_refused_client,
             timeout_s=_GREETING_S,

@@ -47,7 +47,7 @@ CAPTURE_MAGICS: Final = frozenset(
 )
 
 
-def add_byte_offset(text: str, at: int) -> str:
+def with_byte_offset(text: str, at: int) -> str:
     """A message about the bytes of a capture, with the offset of the fault in it."""
     return f"cut off at byte {at:,}{text[7:]}" if text.startswith("cut off") else f"{text} at byte {at:,}"
 
@@ -113,7 +113,7 @@ class CaptureSource:
 
     def read_capture_pieces(self) -> Iterator[bytes]:
         """The capture's bytes, decompressed; raises InputProblem where they end badly or are not a capture."""
-        return check_capture_pieces(self.name, self.read_plain_pieces())
+        return require_capture_pieces(self.name, self.read_plain_pieces())
 
     def read_plain_pieces(self) -> Iterator[bytes]:
         """The input's bytes of any kind, decompressed; raises InputProblem where they end badly."""
@@ -250,7 +250,7 @@ def holds_exchanges(source: CaptureSource) -> bool:
     return begins_as_request_log(head) or (plain.endswith((".ndjson", ".jsonl")) and begins_as_json(head))
 
 
-def check_capture_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
+def require_capture_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
     """The pieces as given; raises InputProblem where their first bytes are not a capture's."""
     head = _join_first_pieces(pieces)
     if head[:4] not in CAPTURE_MAGICS:

@@ -30,7 +30,7 @@ from decoders.capture.decompress_gzip_zstd_lz4 import COMPRESSED, PIECE_SIZE
 from decoders.capture.merge_captures import packet_number_before_file
 from decoders.capture.read_capture import CaptureReader
 from decoders.capture.track_growing_files import HEAD_SIZE, FileTracker, GrowingFile, SeenFile
-from kwcli.reading.capture_sources import CAPTURE_MAGICS, add_byte_offset, check_capture_pieces, describe_os_error
+from kwcli.reading.capture_sources import CAPTURE_MAGICS, describe_os_error, require_capture_pieces, with_byte_offset
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.list_input_files import has_capture_name
 from kwcli.reading.packet_sources import PacketClock, PacketSource, SegmentBatch
@@ -213,7 +213,7 @@ class CaptureFollower(PacketSource):
     def _report_problem(self, opened: _OpenFile, then: str) -> None:
         problem = opened.reader.problem
         assert problem is not None
-        self._report(f"{opened.file.path}: {add_byte_offset(problem.text, problem.offset)}{then}")
+        self._report(f"{opened.file.path}: {with_byte_offset(problem.text, problem.offset)}{then}")
 
     def _report(self, text: str) -> None:
         self.is_broken = True
@@ -287,7 +287,7 @@ class CaptureFollower(PacketSource):
             why = f"{path}: not a regular file: leave --follow out, kw reads it to its end"
             return self._tracker.pass_over(seen, why)
         try:
-            return self._tracker.note_file(
+            return self._tracker.track_file(
                 seen, partial(_read_beginning, path), partial(_begin_tracking, seen), time.monotonic()
             )
         except PermissionError as error:
@@ -310,7 +310,7 @@ def _explain_unusable(path: str, head: bytes) -> str | None:
     if any(magic.startswith(head[:4]) for magic in CAPTURE_MAGICS) or not head.strip(b"\0"):
         return None
     try:
-        next(check_capture_pieces(path, iter((head,))))
+        next(require_capture_pieces(path, iter((head,))))
     except InputProblem as problem:
         return problem.text
     return None

@@ -25,7 +25,7 @@ __all__ = ["load_topic_names"]
 def load_topic_names(source: str, env: Environment, keys: KeyLog) -> Topics:
     """The names that a source has. `keys`: of TLS in captures. Raises Failure; a look at a broker is told."""
     if os.path.lexists(source) or any(sign in source for sign in "*?["):
-        found = _learn_from_files(source, env, keys)
+        found = _read_topics_of_files(source, env, keys)
         where = source
     elif ":" in source and "/" not in source:
         found = _ask_broker(source, env)
@@ -48,7 +48,7 @@ def _needed_paths(api_key: int, side: Side) -> frozenset[str]:
     )
 
 
-def _learn_from_files(source: str, env: Environment, keys: KeyLog) -> Topics:
+def _read_topics_of_files(source: str, env: Environment, keys: KeyLog) -> Topics:
     engine = Engine(needs=WantedPaths(_needed_paths), keys=keys)
     captures = Captures([source], env, on_secrets=keys.add_lines)
     topics = engine.pairer.context.topics

@@ -73,7 +73,7 @@ class PacketSource:
         """Batches of segments as they come. Raises InputProblem where nothing more can be read."""
         raise NotImplementedError
 
-    def set_times_of_rows(self, rows: list[Settled]) -> list[Settled]:
+    def release_rows(self, rows: list[Settled]) -> list[Settled]:
         """The rows that may be shown now: where several points see one packet, with the times of one of them."""
         return rows
 

@@ -15,7 +15,7 @@ from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.tls.key_log import KeyLog
 from kwcli.output.renderers import WantedPaths
 from kwcli.output.short_texts import count_of, find_zone
-from kwcli.reading.capture_sources import add_byte_offset, escape_non_utf8
+from kwcli.reading.capture_sources import escape_non_utf8, with_byte_offset
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.how_runs_end import Event, RunEnds, RunPhase
 from kwcli.reading.list_input_files import (
@@ -42,9 +42,9 @@ from kwcli.reading.sinks.closing_lines import (
 from kwcli.reading.sinks.filter_sort_and_limit_rows import (
     FilteredRowSink,
     ReadingView,
-    add_metrics_export,
     make_format_view,
     paths_for_order,
+    with_metrics_export,
 )
 from kwcli.reading.tls_key_log_files import KeyLogFiles, add_secrets_of_captures
 from kwcli.run_environment import Exit, Failure
@@ -100,7 +100,7 @@ class ReadingRun:
     ) -> None:
         self._env, self._settings, self._capture, self._tap = env, settings, capture, tap
         selection = filters.build_filter(capture.time_filter_text(env, settings.zone))
-        view = add_metrics_export(env, settings, capture, view) or make_format_view(settings)
+        view = with_metrics_export(env, settings, capture, view) or make_format_view(settings)
         self._selection = selection
         self._ports = ports = frozenset(capture.ports) or None
         key_logs = choose_key_logs(capture.keylogs, env.variables)
@@ -145,7 +145,7 @@ class ReadingRun:
         """The schemas of the run, where keys and values are decoded to be shown or to be filtered."""
         reader = self._settings.values
         if selection is not None:
-            reader = selection.decode_values_with(reader)
+            reader = selection.set_value_reader(reader)
         if reader is None:
             return None
         from kwcli.reading.schemas_of_run import RunSchemas
@@ -296,7 +296,7 @@ class ReadingRun:
                 self._read_keys()
                 if tap is not None:
                     tap.log_segments(segments)
-                if not sink.filter_and_show_rows(source.set_times_of_rows(engine.feed(segments, now_ns))):
+                if not sink.filter_and_show_rows(source.release_rows(engine.feed(segments, now_ns))):
                     ends.note_event(Event.LIMIT_REACHED)
                     return
                 sink.output.show_progress(source.taken, engine.summary.exchanges)
@@ -449,7 +449,7 @@ class ReadingRun:
             verb = "is" if count == total == 1 else "are"
             shown = format_exchange_count(count, total)
             before = f"{shown} before it {verb} shown" if total else "no exchange before it"
-        return f"{name}: {add_byte_offset(problem.text, problem.offset)}; {before}"
+        return f"{name}: {with_byte_offset(problem.text, problem.offset)}; {before}"
 
     def _fault_sentences(self, source: PacketSource, counts: Mapping[str, int]) -> list[str]:
         """What is wrong with the captures themselves, in sentences; records say nothing of packets."""

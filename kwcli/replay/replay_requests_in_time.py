@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from kwcli.net.config.client_config import ClientConfig
     from kwcli.run_environment import Environment
 
-__all__ = ["ReplayCounts", "ReplaySettings", "list_requests_without_asking", "replay_recording"]
+__all__ = ["ReplayCounts", "ReplaySettings", "replay_recording", "show_requests_without_sending"]
 
 # How many clients do not wait for each other.
 THREADS_MAX: Final = 256
@@ -95,7 +95,7 @@ class ReplayCounts:
 Show = Callable[[ReplayOutcome], None]
 
 
-def list_requests_without_asking(recording: ReplayRecording, show: Show) -> ReplayCounts:
+def show_requests_without_sending(recording: ReplayRecording, show: Show) -> ReplayCounts:
     """Show what would be asked, without asking; the counts."""
     counts = ReplayCounts()
     for request in recording.requests:

@@ -12,10 +12,10 @@ from kwcli.replay.replay_output import ReplayOutput, format_closing_lines
 from kwcli.replay.replay_requests_in_time import (
     ReplaySettings,
     choose_exit_code,
-    list_requests_without_asking,
     parse_name_map,
     parse_speed,
     replay_recording,
+    show_requests_without_sending,
 )
 from kwcli.run_environment import Exit, Failure
 
@@ -57,7 +57,7 @@ def run_replay(
     output = ReplayOutput(output_settings, write, dry_run=asked.dry_run)
     interrupted = False
     if config is None:
-        counts = list_requests_without_asking(recording, output.show_outcome)
+        counts = show_requests_without_sending(recording, output.show_outcome)
     else:
         counts, interrupted = replay_recording(env, recording, config, settings, output.show_outcome)
     output.write_totals(counts)

@@ -82,7 +82,7 @@ class ReportFolds:
         self.found["portraits topics"] = TopicPortraits(self.found["portraits groups"].offsets)
         if values is not None:
             self.found["findings"] = Doctor(values=values)
-            self.found["portraits topics"].decode_values_with(values)
+            self.found["portraits topics"].set_value_reader(values)
         self.found["slowest"] = Slowest(SLOWEST, bodies=partial(dump_bodies_of_exchange, options=options))
         self._rare: dict[str, Any] = {"errors": _ERRORS(), **{name: make() for name, make in _THROTTLED.items()}}
         self.skipped = Tally(("reason", "direction"), sums("count", "size"))
@@ -171,7 +171,7 @@ class ReportFolds:
         """Nothing: `build_report` makes the report of `results()`."""
         return []
 
-    def add_to_result(self, result: FoldResults) -> FoldResults:
+    def with_these_folds(self, result: FoldResults) -> FoldResults:
         """Another result, of the same exchanges, with the folds added that only exist here, and `slowest` from here."""
         mine = {name: fold for name, fold in self.found.items() if name not in ("over time", *result.found)}
         return result._replace(

@@ -29,7 +29,7 @@ SORT_SPELLINGS: Final = {
 _OF_METRIC: Final = {column: name for name, metric in METRICS.items() for column in metric.own}
 
 
-def check_options(words: StatsOptions) -> StatsOptions:
+def parse_options(words: StatsOptions) -> StatsOptions:
     """The options with all words replaced by their meaning, and defaults filled in. Raises Failure (usage)."""
     names = list(dict.fromkeys(_read_dimension(word) for word in words.by))
     if words.bucket_ms is not None and "time" not in names:

@@ -19,7 +19,7 @@ from decoders.protocol_facts.api_keys import (
 from decoders.protocol_facts.kafka_releases import api_versions_of_release
 from decoders.records.encode_batches import encode_batch
 from decoders.records.record_and_batch import Batch, Record
-from decoders.wire.primitive_types import write_uvarint
+from decoders.wire.primitive_types import encode_uvarint
 from tests.analysis.scenes import BEGUN, FIN, MS, RST, Scene
 
 META: Final = (METADATA, 9)
@@ -43,8 +43,8 @@ def declared_tags(count: int, *, real: bool = False) -> Scene:
     """A request whose header declares tagged fields, which are there (`real`) or are not."""
     whole = len(encode_request(*META, {}, correlation_id=1, client_id="app"))
     body = encode_request(*META, {}, correlation_id=1, client_id="app")[_HEAD + 4 :]
-    fields = b"".join(write_uvarint(tag) + b"\0" for tag in range(count)) if real else b"\0" * 40
-    behind = write_uvarint(count) + fields + (body if real else b"")
+    fields = b"".join(encode_uvarint(tag) + b"\0" for tag in range(count)) if real else b"\0" * 40
+    behind = encode_uvarint(count) + fields + (body if real else b"")
     return Scene().ask(0, META, {}, None, cut=whole - _HEAD - 3, behind=behind, ends=FIN)
 
 

@@ -78,7 +78,7 @@ class Browsing:
         content = ContentOptions(records=True, reveal_secrets=reveal)
         # The reader, the searcher and the screen each have a reader of values of their own, as processes have.
         its, searching, self.settings = (
-            content.add_to_settings(Settings(color=color, columns=columns), self.env) for _ in range(3)
+            content.make_settings_with_values(Settings(color=color, columns=columns), self.env) for _ in range(3)
         )
         self.spool = Spool(capacity)
         capture = CaptureOptions(files or (TOUR,), ports=ports)

@@ -20,7 +20,7 @@ from tests.reading.captures_with_values import ORDER
 def mock() -> Iterator[str]:
     with LibrdkafkaMock(3) as cluster:
         for topic in ("orders", "lines", "bytes", "large", "shown", "batches", "ends", "avro"):
-            cluster.make_topic(topic)
+            cluster.create_topic(topic)
         yield cluster.bootstrap()
 
 

@@ -41,7 +41,7 @@ class Disk:
         for path, (place, data) in self.files.items():
             seen = SeenFile(path, path, place, len(data), hash(data))
             make = partial(_make_file, seen)
-            noted[path] = self.tracker.note_file(seen, partial(self._read, path), make, self.now_s)
+            noted[path] = self.tracker.track_file(seen, partial(self._read, path), make, self.now_s)
         return noted, [file.name for file in self.tracker.end_scan(self.now_s, complete=complete)]
 
     def at(self) -> dict[str, int]:

@@ -94,7 +94,7 @@ def test_topics_have_their_schemas_with_shares(capture: str) -> None:
 def test_portraits_of_schemas_are_merged_and_resumed(capture: str) -> None:
     def make() -> TopicPortraits:
         made = TopicPortraits()
-        made.decode_values_with(RecordValueReader())
+        made.set_value_reader(RecordValueReader())
         return made
 
     whole, first, second = make(), make(), make()

@@ -26,7 +26,7 @@ from kwcli.output.table import Column, draw_table
 from kwcli.run_environment import Exit
 from kwcli.stats import BY, SORTS, StatsOptions
 from kwcli.stats.render_statistics import StatsResult, format_table
-from kwcli.stats.statistics_options import check_options
+from kwcli.stats.statistics_options import parse_options
 from kwcli.stats.text import columns_of_metric, draw_sparkline, format_text
 from tests.cli.worlds import Outcome, kw, world
 from tests.sampling import sampled
@@ -170,7 +170,7 @@ def test_the_columns_of_a_metric_exist() -> None:
     for name, metric in METRICS.items():
         assert columns_of_metric(name)
         assert metric.sort in SORTS
-        check_options(StatsOptions(metric=name))  # a column to sort by that another metric alone has is refused
+        parse_options(StatsOptions(metric=name))  # a column to sort by that another metric alone has is refused
 
 
 ADDED = """
@@ -435,7 +435,7 @@ def test_names_from_the_wire_cannot_command_a_terminal() -> None:
         ("rate", "sum", "min", "p50", "p90", "p95", "p99", "max", "waited", "waited_ms", "undecoded"), 0
     )
     row |= {"request_bytes": 1, "response_bytes": 1, "unit": "ms", "metric": "latency"}
-    counted = StatsResult(check_options(StatsOptions(("client",))), [row], [{}], (0, 0, 1), [])
+    counted = StatsResult(parse_options(StatsOptions(("client",))), [row], [{}], (0, 0, 1), [])
     for show in (format_text, format_table):
         printed = show(counted, Settings(width=100))
         assert "\\x1b[31mred\\n" in printed

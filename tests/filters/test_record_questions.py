@@ -72,14 +72,14 @@ def passes_alone(question: str, topic: str | None, row: Row, reader: RecordValue
     made._request_view, made._response_view = {"topic_data": [{"name": topic, "partition_data": [part]}]}, None
     made._looked = True
     asked = parse(question)
-    asked.decode_values_with(reader)
+    asked.set_value_reader(reader)
     return asked.matches(made)
 
 
 def passes_as_record(question: str, topic: str | None, row: Row, reader: RecordValueReader | None = None) -> bool:
     asked = parse(question)
     test = make_record_test(asked.node)
-    asked.decode_values_with(reader)
+    asked.set_value_reader(reader)
     return test(topic, row)
 
 

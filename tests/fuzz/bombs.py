@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from decoders.limits import MIB
 from decoders.messages.whole_messages import encode_response
 from decoders.records.codecs import NAMES, deflate
-from decoders.wire.primitive_types import write_uvarint
+from decoders.wire.primitive_types import encode_uvarint
 from kwcli.options import FORMATS, WITHOUT_BODIES
 from tests.capture.spoken import spoken
 from tests.exchanges.talks import framed, request, response, segments
@@ -223,7 +223,7 @@ def metrics_bomb(rng: Random) -> Bomb:
     codec = rng.choice(NAMES)
     data = rng.choice([b"\x0a\0", b"\x0a\1a", b"\0"]) * rng.choice([1000, 70_000, 500_000, 20_000_000])
     for _ in range(rng.choice([0, 0, 1, 2, 3, 50])):
-        data = rng.choice([b"\x0a", b"\x12", b"\x2a"]) + write_uvarint(len(data)) + data
+        data = rng.choice([b"\x0a", b"\x12", b"\x2a"]) + encode_uvarint(len(data)) + data
     packed = deflate(codec, data if codec != "none" else data[: 4 * MIB])
     return bomb(PUSH_TELEMETRY, 0, {"compression_type": NAMES.index(codec), "metrics": packed}, {})
 

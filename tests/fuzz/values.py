@@ -24,7 +24,7 @@ from decoders.schema.body_json_form import bytes_from_json
 from decoders.values.schema_store import SchemaStore
 from decoders.values.schemas_and_decoded_values import RegisteredSchema, SchemaOrigin, SchemaReference
 from decoders.values.value_decoder import ValueDecoder
-from decoders.wire.primitive_types import write_varlong
+from decoders.wire.primitive_types import encode_varlong
 from tests.fuzz.program import ROOT
 
 _ORIGIN: Final = SchemaOrigin("capture", 1)
@@ -156,7 +156,7 @@ def make_value(rng: Random) -> bytes:
             return prefix + rng.randbytes(rng.choice((0, 1, 9, 60, 400)))
         case 1:  # blocks of negative and of countless items
             count = rng.choice((-1, 1 << 62, -(1 << 62), 10**6, -(1 << 63)))
-            return prefix + write_varlong(count) + write_varlong(rng.choice((0, -1, 1 << 62))) + rng.randbytes(9)
+            return prefix + encode_varlong(count) + encode_varlong(rng.choice((0, -1, 1 << 62))) + rng.randbytes(9)
         case 2:  # groups in groups
             return prefix + b"\0" + bytes([rng.choice((0x0B, 0x13, 0x1B))]) * rng.choice((10, 100_000))
         case 3:  # a map of many entries, or a list of many messages

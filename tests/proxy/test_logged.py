@@ -30,7 +30,7 @@ START_S = 60.0
 @pytest.fixture
 def mock() -> Iterator[str]:
     with LibrdkafkaMock(3) as cluster:
-        cluster.make_topic("orders")
+        cluster.create_topic("orders")
         yield cluster.bootstrap()
 
 

@@ -195,7 +195,7 @@ def test_minted_certificates_are_good_for_what_is_advertised_and_for_what_client
     state: dict[str, str], name: str
 ) -> None:
     tls = Inbound(TlsIn(), ["proxy.example", "10.1.2.3"], state)
-    door = Door(tls.tls_context)
+    door = Door(tls.context_for_next_connection)
     shown = shake(client(tls.trust_file), door, name)
     assert door.end() is None
     kind = "IP Address" if name[0].isdigit() else "DNS"
@@ -206,17 +206,17 @@ def test_a_minted_certificate_is_used_until_it_is_renewed(
     state: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tls = Inbound(TlsIn(), ["proxy.example"], state)
-    first = tls.tls_context
-    assert tls.tls_context is first
+    first = tls.context_for_next_connection
+    assert tls.context_for_next_connection is first
     monkeypatch.setattr(listener_tls_contexts, "_RENEWED", listener_tls_contexts._LIFETIME)
-    assert tls.tls_context is not first
+    assert tls.context_for_next_connection is not first
 
 
 def test_made_up_names_fill_no_memory(state: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listener_tls_contexts, "_NAMES_MAX", 3)
     tls = Inbound(TlsIn(), ["proxy.example"], state)
     for number in range(5):
-        door = Door(tls.tls_context)
+        door = Door(tls.context_for_next_connection)
         shake(client(tls.trust_file), door, f"n{number}.example")
         door.end()
     assert len(tls._minted) <= 3
@@ -227,7 +227,7 @@ def test_a_given_certificate_and_clients_that_have_to_show_one(state: dict[str, 
     tls = Inbound(asked, ["proxy.example"], state)
     assert tls.trust_file is None
     assert tls.requires_client_certificates
-    door = Door(tls.tls_context)
+    door = Door(tls.context_for_next_connection)
     shake(client(files / "ca.pem", files / "client.pem"), door, "localhost")
     assert door.end() is None
     assert door.peer["subject"] == ((("commonName", "client"),),)
@@ -245,7 +245,7 @@ def test_what_clients_are_told(state: dict[str, str]) -> None:
 def test_keys_are_logged_for_those_who_ask(state: dict[str, str], tmp_path: Path) -> None:
     log = tmp_path / "keys"
     tls = Inbound(TlsIn(), ["proxy.example"], {**state, "SSLKEYLOGFILE": str(log)})
-    door = Door(tls.tls_context)
+    door = Door(tls.context_for_next_connection)
     shake(client(tls.trust_file), door, "proxy.example")
     door.end()
     assert b"CLIENT_TRAFFIC_SECRET_0" in log.read_bytes()
@@ -283,7 +283,7 @@ def test_files_that_do_not_serve(state: dict[str, str], files: Path, asked: TlsI
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1:DeprecationWarning")
 def test_why_a_handshake_fails(state: dict[str, str], files: Path, context: str, bytes_: bytes, reason: str) -> None:
     tls = Inbound(TlsIn(), ["proxy.example"], state)
-    door = Door(tls.tls_context)
+    door = Door(tls.context_for_next_connection)
     if context == "none":
         with socket.create_connection(("127.0.0.1", door.port), 5) as link:
             link.sendall(bytes_)
@@ -315,7 +315,7 @@ def test_clients_without_the_right_certificate(
     state: dict[str, str], files: Path, own: str | None, reason: str
 ) -> None:
     tls = Inbound(TlsIn(clients=str(files / "ca.pem")), ["proxy.example"], state)
-    door = Door(tls.tls_context)
+    door = Door(tls.context_for_next_connection)
     with pytest.raises(OSError):  # noqa: PT011  # an alert, or a reset
         shake(client(tls.trust_file, files / own if own else None), door, "localhost")
     error = door.end()

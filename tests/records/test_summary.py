@@ -78,7 +78,7 @@ def _refuse(*_words: object, **_more: object) -> None:
 
 
 def test_whole_batches_are_summed_up_by_their_headers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(summarize_records_module, "_add_unusual_batches", _refuse)
+    monkeypatch.setattr(summarize_records_module, "_with_unusual_batches", _refuse)
     monkeypatch.setattr(summarize_records_module, "_add_legacy_messages", _refuse)
     assert summarize_records(HEX + THREE + EMPTY).batches == 3
     assert summarize_records(HEX + THREE + EMPTY, verify_checksums=True).records == 5

@@ -21,7 +21,7 @@ from decoders.values.avro.walker import AvroWalker
 from decoders.values.schema_store import SchemaStore
 from decoders.values.schemas_and_decoded_values import RegisteredSchema, SchemaOrigin
 from decoders.values.value_decoder import ValueDecoder
-from decoders.wire.primitive_types import write_varlong
+from decoders.wire.primitive_types import encode_varlong
 from tests.values.avro_values import json_form_of, schemas, values
 
 fastavro = pytest.importorskip("fastavro", reason="fastavro is missing")
@@ -203,10 +203,10 @@ def contained(codec: str, bodies: list[bytes], schema: bytes) -> bytes:
         block = deflate_zstd(plain, 2)
     sync = bytes(range(16))
     pairs = ((b"avro.schema", schema), (b"avro.codec", codec.encode()))
-    head = b"".join(write_varlong(len(name)) + name + write_varlong(len(text)) + text for name, text in pairs)
+    head = b"".join(encode_varlong(len(name)) + name + encode_varlong(len(text)) + text for name, text in pairs)
     return (
-        b"Obj\x01" + write_varlong(2) + head + b"\0" + sync
-        + write_varlong(len(bodies)) + write_varlong(len(block)) + block + sync
+        b"Obj\x01" + encode_varlong(2) + head + b"\0" + sync
+        + encode_varlong(len(bodies)) + encode_varlong(len(block)) + block + sync
     )  # fmt: skip
 
 
@@ -262,7 +262,7 @@ def test_unions_of_many_branches_and_types_of_other_schemas(data: st.DataObject)
     by_name = {part["name"]: part for part in parts}
     inner = by_name.get(branch, branch) if isinstance(branch, str) else {"type": "map", "values": by_name["o.P0"]}
     value = data.draw(values(inner))
-    packed = write_varlong(at) + encode(inner, value)
+    packed = encode_varlong(at) + encode(inner, value)
     known = {part["name"]: parse_avro_schema(json.dumps(part)) for part in parts}
     kind = parse_avro_schema(json.dumps(row), known)
     wanted = json_form_of(fastavro.schemaless_reader(io.BytesIO(packed[1:]), fastavro.parse_schema(inner), None), inner)

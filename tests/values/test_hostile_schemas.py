@@ -25,7 +25,7 @@ from decoders.values.schemas_and_decoded_values import (
     SchemaType,
 )
 from decoders.values.value_decoder import ValueDecoder
-from decoders.wire.primitive_types import write_varlong
+from decoders.wire.primitive_types import encode_varlong
 
 ORIGIN = SchemaOrigin("capture", 1)
 PREFIX = bytes.fromhex("0000000001")
@@ -66,15 +66,18 @@ AVRO: dict[str, tuple[str, bytes]] = {
     "trees of itself": (PAIR, b"\2" * 9999),
     "very many fields": (record(*["null"] * 25_000), b""),
     "a huge fixed": (json.dumps(FIXED), b"abcd"),
-    "an array of huge fixed": (json.dumps({"type": "array", "items": FIXED}), write_varlong(1 << 62)),
+    "an array of huge fixed": (json.dumps({"type": "array", "items": FIXED}), encode_varlong(1 << 62)),
     "a union in a union": ('["null",["null",["int"]]]', b"\2\2\2\0"),
     "a union of a thousand": (
         json.dumps([{"type": "fixed", "name": f"F{n}", "size": n} for n in range(1000)]), b"\xce\x0f",
     ),
-    "zero-size items": ('{"type":"array","items":"null"}', write_varlong(1 << 62) + b"\0"),
-    "a negative count": ('{"type":"array","items":"null"}', write_varlong(-(1 << 62)) + b"\2\0"),
-    "zero-size records": (json.dumps({"type": "array", "items": json.loads(record())}), write_varlong(1 << 40) + b"\0"),
-    "a map of a million": ('{"type":"map","values":"null"}', write_varlong(10**6) + b"\0" * 10**6 + b"\0"),
+    "zero-size items": ('{"type":"array","items":"null"}', encode_varlong(1 << 62) + b"\0"),
+    "a negative count": ('{"type":"array","items":"null"}', encode_varlong(-(1 << 62)) + b"\2\0"),
+    "zero-size records": (
+        json.dumps({"type": "array", "items": json.loads(record())}),
+        encode_varlong(1 << 40) + b"\0",
+    ),
+    "a map of a million": ('{"type":"map","values":"null"}', encode_varlong(10**6) + b"\0" * 10**6 + b"\0"),
     "records of records": (record(*[json.loads(record(*["null"] * 90, name=f"R{n}")) for n in range(90)]), b""),
     "deep arrays": ('{"type":"array","items":' * 31 + '"null"' + "}" * 31, b"\2" * 200),
 }  # fmt: skip

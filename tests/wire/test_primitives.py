@@ -8,12 +8,12 @@ import pytest
 
 from decoders.errors import DecodeError, Malformed, Truncated
 from decoders.wire.primitive_types import (
+    encode_number,
+    encode_varlong,
     format_uuid,
     read_number,
     read_uvarint,
     uuid_to_bytes,
-    write_number,
-    write_varlong,
 )
 
 ROWS = [
@@ -44,7 +44,7 @@ ROWS = [
 def test_forward_backward_and_cut(kind: str, text: str, value: object) -> None:
     data = bytes.fromhex(text)
     assert read_number(kind, b"\xff" + data + b"\xff", 1, 1 + len(data)) == (value, 1 + len(data))
-    assert write_number(kind, value) == data
+    assert encode_number(kind, value) == data
     for size in range(len(data)):
         with pytest.raises(Truncated):
             read_number(kind, data, 0, size)
@@ -71,7 +71,7 @@ def test_overlong_varints_are_read() -> None:
 )  # fmt: skip
 def test_values_out_of_range_or_of_another_type(kind: str, value: object) -> None:
     with pytest.raises(ValueError, match=kind if kind != "bool" else "true or false"):
-        write_number(kind, value)
+        encode_number(kind, value)
 
 
 def test_forms_of_a_uuid() -> None:
@@ -89,4 +89,4 @@ def test_forms_of_a_uuid() -> None:
 
 def test_decode_errors_only() -> None:
     assert issubclass(Truncated, DecodeError)
-    assert write_varlong(-1) == b"\x01"
+    assert encode_varlong(-1) == b"\x01"

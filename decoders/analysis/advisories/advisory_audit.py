@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from decoders.analysis.advisories.attack_observations import (
     ATTACK_FINDINGS,
     ATTACKS,
+    count_batch_tries,
     format_release_lines,
     observe_attack,
-    observe_sent_batches,
     read_release_of_broker,
 )
 from decoders.analysis.client_compatibility import Audit
@@ -138,7 +138,7 @@ class AdvisoryAudit:
         exchange._read_sides()
         client = client_of(exchange.client_id, exchange.client)
         if exchange.api_key == PRODUCE:
-            observe_sent_batches(self._seen, exchange, client)
+            count_batch_tries(self._seen, exchange, client)
             writes = self._seen.get_or_make("writes", client)
             writes.count_exchange(exchange)
             for topic in _topics_of(exchange):

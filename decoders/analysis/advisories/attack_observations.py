@@ -60,9 +60,9 @@ __all__ = [
     "ATTACKS",
     "ATTACK_FINDINGS",
     "AttackObserver",
+    "count_batch_tries",
     "format_release_lines",
     "observe_attack",
-    "observe_sent_batches",
     "read_release_of_broker",
 ]
 
@@ -130,7 +130,7 @@ def _read_declared_tags(exchange: Exchange) -> int:
         return 0
 
 
-def observe_sent_batches(seen: Observations, exchange: Exchange, client: str) -> None:
+def count_batch_tries(seen: Observations, exchange: Exchange, client: str) -> None:
     """Count the tries of the batches of a Produce; those without an answer may come again."""
     if exchange.outcome == "no_response_expected":
         return

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
-from decoders.analysis.advisories.attack_observations import ATTACKS, observe_attack, observe_sent_batches
+from decoders.analysis.advisories.attack_observations import ATTACKS, count_batch_tries, observe_attack
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, find_subjects_of_coordinator
 from decoders.analysis.doctor.find_problems import diagnose
 from decoders.analysis.doctor.finding_kinds import STORAGE_ERRORS
@@ -254,7 +254,7 @@ class Doctor:
         """Observe a request without an answer; `odd`: its bytes say why."""
         closed, size = exchange.closed, exchange.request_size or 0
         if api_key == PRODUCE:
-            observe_sent_batches(self._seen, exchange, client)
+            count_batch_tries(self._seen, exchange, client)
         elif api_key == FETCH and closed not in ("fin", "rst"):
             observe_unread_answer(self._seen, client)
         if size >= _LARGE and closed in ("fin", "rst"):

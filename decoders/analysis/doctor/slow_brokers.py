@@ -58,7 +58,7 @@ class SlowBroker(NamedTuple):
     peers_ms: float
 
 
-def _add_sums(one: _Sum, other: _Sum) -> _Sum:
+def _sum_both(one: _Sum, other: _Sum) -> _Sum:
     return one[0] + other[0], one[1] + other[1]
 
 
@@ -103,7 +103,7 @@ class BrokerLatencies:
             logs = [round(log2(value) * _STEPS) if value > 1 else 0 for value in took]
             whole = len(logs), sum(logs)
             if asked in self._clients or len(self._clients) < GROUPS_MAX:
-                self._clients[asked] = _add_sums(self._clients.get(asked, _NOTHING), whole)
+                self._clients[asked] = _sum_both(self._clients.get(asked, _NOTHING), whole)
             first, last = min(times), max(times)
             self._extend_time(first, last)
             shift = self._shift
@@ -114,7 +114,7 @@ class BrokerLatencies:
             )
             for at, each in parts:
                 part = broker, key, at >> shift
-                self._slices[part] = _add_sums(self._slices.get(part, _NOTHING), each)
+                self._slices[part] = _sum_both(self._slices.get(part, _NOTHING), each)
 
     def _extend_time(self, first: int, last: int) -> None:
         if self._first and self._first <= first and (last >> self._shift) - (self._first >> self._shift) < SLICES_MAX:
@@ -131,7 +131,7 @@ class BrokerLatencies:
         wider: dict[tuple[str, int, int], _Sum] = {}
         for (broker, key, number), found in self._slices.items():
             part = broker, key, number >> (shift - self._shift)
-            wider[part] = _add_sums(wider.get(part, _NOTHING), found)
+            wider[part] = _sum_both(wider.get(part, _NOTHING), found)
         return wider
 
     def merge(self, other: Self) -> None:
@@ -141,11 +141,11 @@ class BrokerLatencies:
         for where, group in other._groups.items():
             self._groups.setdefault(where, GroupStatistics()).merge(group, 0, add_amounts)
         for asked, found in other._clients.items():
-            self._clients[asked] = _add_sums(self._clients.get(asked, _NOTHING), found)
+            self._clients[asked] = _sum_both(self._clients.get(asked, _NOTHING), found)
         if other._slices:
             self._extend_time(other._first, other._last)
             for part, found in other._slices_of_width(self._shift).items():
-                self._slices[part] = _add_sums(self._slices.get(part, _NOTHING), found)
+                self._slices[part] = _sum_both(self._slices.get(part, _NOTHING), found)
 
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""
@@ -230,5 +230,5 @@ def _pair_with_peers(
     for (where, work, about), found in some.items():
         if work == api_key:
             side = here if where == broker else there
-            side[about] = _add_sums(side.get(about, _NOTHING), found)
+            side[about] = _sum_both(side.get(about, _NOTHING), found)
     return ((found, there[about]) for about, found in here.items() if about in there)

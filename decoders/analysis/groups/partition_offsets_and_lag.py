@@ -155,9 +155,9 @@ class PartitionEnd:
         """An end from its `state`. Raises DecodeError."""
         made = cls()
         seen, proved, made.moments.shift, points = state_fields(state, tuple, tuple, int, list)
-        made.seen, made.proved = _check_point(seen), _check_point(proved)
+        made.seen, made.proved = _parse_point(seen), _parse_point(proved)
         for point in points:
-            made.moments.add_moment(_check_point(point))
+            made.moments.add_moment(_parse_point(point))
         return made
 
 
@@ -205,9 +205,9 @@ class ReaderPosition:
         made = cls()
         latest, lag, made.read, ranges = state_fields(state, tuple, tuple, int, list)
         made.latest, made.lag, made.ranges = (
-            _check_point(latest),
-            _check_point(lag),
-            [_check_point(each) for each in ranges],
+            _parse_point(latest),
+            _parse_point(lag),
+            [_parse_point(each) for each in ranges],
         )
         return made
 
@@ -226,7 +226,7 @@ def merge_ranges(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return made
 
 
-def _check_point(value: object) -> tuple[int, int]:
+def _parse_point(value: object) -> tuple[int, int]:
     first, second = state_fields(value, int, int)
     return first, second
 
@@ -270,7 +270,7 @@ class GroupCommit:
         """A commit from its `state`. Raises DecodeError."""
         made = cls()
         made.count, latest, pending = state_fields(state, int, tuple, list)
-        made.latest = _check_point(latest)
+        made.latest = _parse_point(latest)
         for each in pending:
             time_ns, offset, transaction = state_fields(each, int, int, str)
             made.pending.append((time_ns, offset, transaction))
@@ -406,7 +406,7 @@ class GroupOffsets:
             self.commits[group, topic, number] = GroupCommit.make_resumed(its)
         for item in transactions:
             name, times = state_fields(item, str, tuple)
-            self.transactions[name] = _check_point(times)
+            self.transactions[name] = _parse_point(times)
         for item in shares:
             group, counts = state_fields(item, str, tuple)
             counts = add_fields_to_older_state(counts, 5, 5, 0)

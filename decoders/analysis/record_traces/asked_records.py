@@ -70,9 +70,9 @@ class RecordCondition:
         needles = list_record_needles(question.node)
         self._needles = None if needles is None or len(needles) > _NEEDLES_MAX else needles
 
-    def decode_values_with(self, reader: RecordValueReader | None) -> None:
+    def set_value_reader(self, reader: RecordValueReader | None) -> None:
         """Decode keys and values with the schemas of a run."""
-        self._question.decode_values_with(reader)
+        self._question.set_value_reader(reader)
 
     def may_match_batch(self, raw: bytes | None, head: BatchHead) -> bool:
         """Whether a record of a batch in these bytes may pass: False where a text is not there that each one has.

@@ -47,7 +47,7 @@ def inflate(packed: memoryview, size_max: int, magic: int) -> bytes:
     for _ in range(BLOCKS_MAX):
         if bytes(packed[at : at + 4]) != _MAGIC:
             return out[0] if len(out) == 1 else b"".join(out)
-        frame = _measure_frame(packed, at, size)
+        frame = _read_frame_layout(packed, at, size)
         head: bytes | memoryview = packed[at : frame.body]
         if magic < 2:
             head = bytes(head[:-1]) + bytes((compute_descriptor_checksum(bytes(head[4:-1])),))
@@ -98,7 +98,7 @@ def find_lz4_oddities(
         found.append(("lz4_linked", "an LZ4 frame with linked blocks (bit 5 of its flags is 0), which Kafka refuses"))
     if checksums and flags & _CONTENT_CHECKSUM:
         try:
-            frame = _measure_frame(packed, 0, len(packed))
+            frame = _read_frame_layout(packed, 0, len(packed))
             _decompress_frame(
                 packed[: frame.body], packed[frame.body : frame.end], min(frame.bound, BATCH_INFLATED_MAX) + 1
             )
@@ -112,7 +112,7 @@ def find_lz4_oddities(
     return found
 
 
-def _measure_frame(packed: memoryview, frame_at: int, size: int) -> _Lz4Frame:
+def _read_frame_layout(packed: memoryview, frame_at: int, size: int) -> _Lz4Frame:
     """Where the frame at `frame_at` ends, from its block sizes alone (LZ4 frame format 1.6). Raises DecodeError."""
     if frame_at + 7 > size:
         raise Truncated("the LZ4 frame ends in its header", offset=frame_at)

@@ -61,7 +61,7 @@ def inflate(packed: memoryview, size_max: int, magic: int) -> bytes:  # noqa: AR
         if int.from_bytes(packed[at : at + 4], "little") >> 4 == _SKIP:
             at = _end_of_skippable_frame(packed, at, size)
             continue
-        frame = _measure_frame(packed, at, size)
+        frame = _read_frame_layout(packed, at, size)
         data = packed[at : frame.end]
         try:
             if frame.in_one_call and frame.bound <= left:
@@ -85,7 +85,7 @@ def _end_of_skippable_frame(data: memoryview, at: int, size: int) -> int:
     return end
 
 
-def _measure_frame(packed: memoryview, frame_at: int, size: int) -> _ZstdFrame:
+def _read_frame_layout(packed: memoryview, frame_at: int, size: int) -> _ZstdFrame:
     """Where the frame at `frame_at` ends, from its block sizes alone. Raises DecodeError."""
     if bytes(packed[frame_at : frame_at + 4]) != _MAGIC[: size - frame_at]:
         raise Malformed("no zstd frame begins here", offset=frame_at)

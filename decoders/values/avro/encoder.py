@@ -15,7 +15,7 @@ from decoders.limits import VALUE_NESTING_MAX
 from decoders.schema.body_json_form import bytes_from_json
 from decoders.values.avro.logical_types import find_parser
 from decoders.values.avro.schema import AvroField, AvroType
-from decoders.wire.primitive_types import write_varlong
+from decoders.wire.primitive_types import encode_varlong
 
 _FLOATS: Final = {"float": Struct("<f"), "double": Struct("<d")}
 _BITS: Final = {"int": 32, "long": 64}
@@ -59,7 +59,7 @@ def _encode_number(kind: AvroType, value: Any, path: str, _depth: int) -> bytes:
     half = 1 << _BITS[kind.kind] - 1
     if type(value) is not int or not -half <= value < half:
         raise _make_misfit_error(kind, path)
-    return write_varlong(value)
+    return encode_varlong(value)
 
 
 def _encode_float(kind: AvroType, value: Any, path: str, _depth: int) -> bytes:
@@ -77,7 +77,7 @@ def _encode_bytes(kind: AvroType, value: Any, path: str, _depth: int) -> bytes:
     if kind.kind == "string" and not isinstance(value, str | dict):
         raise _make_misfit_error(kind, path)
     data = value if isinstance(value, bytes) else bytes_from_json(value, path)
-    return write_varlong(len(data)) + data
+    return encode_varlong(len(data)) + data
 
 
 def _encode_fixed(kind: AvroType, value: Any, path: str, _depth: int) -> bytes:
@@ -90,14 +90,14 @@ def _encode_fixed(kind: AvroType, value: Any, path: str, _depth: int) -> bytes:
 def _encode_enum(kind: AvroType, value: Any, path: str, _depth: int) -> bytes:
     if value not in kind.symbols:
         raise EncodeError(f"one of {', '.join(kind.symbols[:20])} expected", path=path)
-    return write_varlong(kind.symbols.index(value))
+    return encode_varlong(kind.symbols.index(value))
 
 
 def _encode_array(kind: AvroType, value: Any, path: str, depth: int) -> bytes:
     if not isinstance(value, list) or kind.items is None:
         raise _make_misfit_error(kind, path)
     parts = [_encode_value(kind.items, each, f"{path}[{at}]", depth + 1) for at, each in enumerate(value)]
-    return (write_varlong(len(parts)) if parts else b"") + b"".join(parts) + b"\0"
+    return (encode_varlong(len(parts)) if parts else b"") + b"".join(parts) + b"\0"
 
 
 def _encode_map(kind: AvroType, value: Any, path: str, depth: int) -> bytes:
@@ -107,9 +107,9 @@ def _encode_map(kind: AvroType, value: Any, path: str, depth: int) -> bytes:
     for key, each in value.items():
         name = str(key).encode("utf-8", "surrogateescape")
         parts.append(
-            write_varlong(len(name)) + name + _encode_value(kind.items, each, _join_path(path, key), depth + 1)
+            encode_varlong(len(name)) + name + _encode_value(kind.items, each, _join_path(path, key), depth + 1)
         )
-    return (write_varlong(len(parts)) if parts else b"") + b"".join(parts) + b"\0"
+    return (encode_varlong(len(parts)) if parts else b"") + b"".join(parts) + b"\0"
 
 
 def _encode_record(kind: AvroType, value: Any, path: str, depth: int) -> bytes:
@@ -137,10 +137,10 @@ def _encode_union(kind: AvroType, value: Any, path: str, depth: int) -> bytes:
     named = next(iter(value)) if isinstance(value, dict) and len(value) == 1 else None
     for number, branch in enumerate(kind.branches):
         try:
-            return write_varlong(number) + _encode_value(branch, value, path, depth)
+            return encode_varlong(number) + _encode_value(branch, value, path, depth)
         except EncodeError:
             if named is not None and named == (branch.name or branch.kind):
-                return write_varlong(number) + _encode_value(branch, value[named], path, depth)
+                return encode_varlong(number) + _encode_value(branch, value[named], path, depth)
     raise EncodeError(f"one of {', '.join(branch.name or branch.kind for branch in kind.branches)} expected", path=path)
 
 

@@ -14,7 +14,7 @@ from decoders.schema.body_json_form import bytes_from_json
 from decoders.values.avro.logical_types import parse_decimal, parse_time_ns
 from decoders.values.protobuf.schema import ProtobufSchema, ProtoField, ProtoMessage
 from decoders.values.protobuf.well_known_types import ANY, FORMS
-from decoders.wire.primitive_types import encode_text, write_uvarint
+from decoders.wire.primitive_types import encode_text, encode_uvarint
 
 _STRUCTS: Final = {
     "fixed32": Struct("<I"), "sfixed32": Struct("<i"), "float": Struct("<f"),
@@ -41,7 +41,7 @@ def encode_indexes(schema: ProtobufSchema, message: ProtoMessage) -> bytes:
         if each is message:
             if path == (0,):
                 return b"\0"
-            return b"".join(write_uvarint(number * 2) for number in (len(path), *path))
+            return b"".join(encode_uvarint(number * 2) for number in (len(path), *path))
         left += [((*path, at), inner) for at, inner in enumerate(each.messages)]
     raise EncodeError(f"{message.name} is not in the schema's own file")
 
@@ -95,13 +95,13 @@ class _Encoding:
         if field.message is not None:
             data = self.encode_message(field.message, value, path, depth + 1)
             if field.kind == "group":
-                return write_uvarint(field.number << 3 | 3) + data + write_uvarint(field.number << 3 | 4)
+                return encode_uvarint(field.number << 3 | 3) + data + encode_uvarint(field.number << 3 | 4)
             return _pack_with_size(field.number, data)
         data = self.encode_scalar(field, value, path)
         return (
             _pack_with_size(field.number, data)
             if field.wire == 2
-            else write_uvarint(field.number << 3 | field.wire) + data
+            else encode_uvarint(field.number << 3 | field.wire) + data
         )
 
     def encode_scalar(self, field: ProtoField, value: Any, path: str) -> bytes:
@@ -111,7 +111,7 @@ class _Encoding:
             if field.enum is not None:
                 numbers = {name: number for number, name in field.enum.values.items()}
                 number = 0 if value is None else numbers[value] if isinstance(value, str) else int(value)
-                return write_uvarint(number & (1 << 64) - 1)
+                return encode_uvarint(number & (1 << 64) - 1)
             if kind == "string":
                 return bytes_from_json(value, path) if isinstance(value, Mapping) else encode_text(value)
             if kind == "bytes":
@@ -144,12 +144,12 @@ def _pack_varint(kind: str, number: int) -> bytes:
     if number not in _RANGES[kind]:
         raise ValueError
     if kind.startswith("s"):
-        return write_uvarint(number * 2 if number >= 0 else -number * 2 - 1)
-    return write_uvarint(number & (1 << 64) - 1)
+        return encode_uvarint(number * 2 if number >= 0 else -number * 2 - 1)
+    return encode_uvarint(number & (1 << 64) - 1)
 
 
 def _pack_with_size(number: int, data: bytes) -> bytes:
-    return write_uvarint(number << 3 | 2) + write_uvarint(len(data)) + data
+    return encode_uvarint(number << 3 | 2) + encode_uvarint(len(data)) + data
 
 
 def _find_by_json_name(message: ProtoMessage, name: object) -> ProtoField | None:

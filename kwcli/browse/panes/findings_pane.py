@@ -77,9 +77,9 @@ class FindingsPane(LinePane):
 
     def make_titles(self) -> Strip:
         """The line above the findings."""
-        from kwcli.analyses.format_findings import count_findings
+        from kwcli.analyses.format_findings import format_finding_counts
 
-        said = f"findings: {'looking' if self.found is None else count_findings(self.found.rows)}"
+        said = f"findings: {'looking' if self.found is None else format_finding_counts(self.found.rows)}"
         return Strip([Segment(said, Style(dim=True))])
 
     def count_lines(self) -> int:

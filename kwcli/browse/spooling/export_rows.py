@@ -26,7 +26,7 @@ class RowExporter:
         self._count = 0
         plain = settings._replace(format=asked.format, width=None, color=False, columns=(), verbose=1, records=True)
         selection = parse(asked.text)
-        selection.decode_values_with(settings.values)
+        selection.set_value_reader(settings.values)
         self._matches = selection.matches
         self.api_readers = ApiReaders(WantedPaths(selection.needs, renderer_needs(plain)))
         self._file: StagedFile | None = None

@@ -61,7 +61,7 @@ class RowFinder:
     def __init__(self, asked: FindRows, searcher: Searcher) -> None:
         self._asked, self._send, settings = asked, searcher.send, searcher.settings
         selection = parse(asked.text)
-        selection.decode_values_with(settings.values)
+        selection.set_value_reader(settings.values)
         self._matches = selection.matches
         self.api_readers = ApiReaders(WantedPaths(selection.needs))
 

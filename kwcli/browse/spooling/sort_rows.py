@@ -43,7 +43,7 @@ class RowSorter:
         self._matches: Any = None
         if asked.text:
             selection = parse(asked.text)
-            selection.decode_values_with(searcher.settings.values)
+            selection.set_value_reader(searcher.settings.values)
             self._matches = selection.matches
             needs.append(selection.needs)
         self.api_readers = ApiReaders(WantedPaths(*needs))

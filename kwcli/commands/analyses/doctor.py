@@ -46,7 +46,7 @@ _CLUSTER = {
 }
 
 
-def _describe_cluster_options(command: click.Command) -> click.Command:
+def _rewrite_help_of_cluster_options(command: click.Command) -> click.Command:
     """Give -b and --bootstrap-controller a help text of their own: without them captures are read, not a default."""
     for option in command.params:
         if isinstance(option, click.Option) and option.name in _CLUSTER:
@@ -54,7 +54,7 @@ def _describe_cluster_options(command: click.Command) -> click.Command:
     return command
 
 
-@_describe_cluster_options
+@_rewrite_help_of_cluster_options
 @click.command("doctor", cls=ConnectingCommand, epilog=EXAMPLES)
 @answer_options(
     telemetry_options,
@@ -93,10 +93,10 @@ def command(
     -b examine a cluster instead of a capture, without changing it.
     """
     from decoders.analysis.doctor.finding_kinds import FINDINGS
-    from kwcli.analyses.doctor import DoctorRenderer, check_source, read_thresholds
+    from kwcli.analyses.doctor import DoctorRenderer, is_cluster_asked_for, read_thresholds
     from kwcli.analyses.run_answer import diagnose_cluster, run_answer
 
-    live = check_source(capture, connection)
+    live = is_cluster_asked_for(capture, connection)
     if live and (asked.values or asked.schemas):
         raise Failure("--values and --schemas are for traffic (FILE, -i): leave them out with -b", Exit.USAGE)
     settings = shown.make_settings(env)

@@ -82,14 +82,14 @@ def command(
     from kwcli.output.report_partial_input import report_sentences
     from kwcli.reading.run_reading import ReadingRun
     from kwcli.stats.render_statistics import make_stats_view
-    from kwcli.stats.statistics_options import check_options
+    from kwcli.stats.statistics_options import parse_options
 
     capture.check_usage()
     if words.slowest and shown.output == "csv":
         raise click.UsageError(
             "--slowest prints a second table, and csv can hold only one", click.get_current_context()
         )
-    settings, words = shown.make_settings(env), check_options(words)
+    settings, words = shown.make_settings(env), parse_options(words)
     if words.reads_values or schemas != SchemaOptions():
         from kwcli.net.connection_options import decode_values_of_answer
 

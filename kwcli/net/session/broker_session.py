@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.exchanges.connection_state import InOrder
-from decoders.frames.frame_places_in_live_streams import add_size_field
+from decoders.frames.frame_places_in_live_streams import with_size_field
 from decoders.limits import FRAME_MAX, MIB
 from decoders.protocol_facts.header_versions import request_header_plan, request_header_version
 from decoders.schema.api_declaration import Versions
@@ -318,7 +318,7 @@ class Session:
             answer = None
             if isinstance(step, BareToken):
                 self._reader.least = 0  # a broker answers PLAIN with an empty frame
-                frame = add_size_field(step.data)
+                frame = with_size_field(step.data)
                 self._queue_frame(Outgoing(None, 0, -1, frame, respond=step.respond, own=True))
                 waiting = step.respond
             else:

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from kwcli.pipeline.read.find_captures import SourceFile
     from kwcli.run_environment import Environment
 
-__all__ = ["learn_schemas_of_run", "make_value_reader"]
+__all__ = ["find_schemas_of_run", "make_value_reader"]
 
 
-def learn_schemas_of_run(
+def find_schemas_of_run(
     env: Environment, spec: JobSpec, captures: Sequence[SourceFile], schema_files: Sequence[str], *, quiet: bool
 ) -> tuple[RegisteredSchema, ...]:
     """The schemas of these files and captures. Failure for files that have none."""

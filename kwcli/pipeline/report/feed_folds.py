@@ -118,7 +118,7 @@ def _count_outcomes(rows: BatchColumns, picked: Numbers, groups: CodedColumn, ma
     """Set the counts and sizes of the groups; the result has a 0 for each row, to count its error codes in."""
     numbers, size = groups.numbers, len(made)
     status = {
-        name: np.bincount(numbers[rows.is_value("status", name)[picked]], minlength=size).tolist()
+        name: np.bincount(numbers[rows.mask_value("status", name)[picked]], minlength=size).tolist()
         for name in ("unanswered", "undecoded")
     }
     sent, got = (sum_by_group(numbers, _frame_sizes(rows, side)[picked], size) for side in ("request", "response"))
@@ -178,24 +178,24 @@ def _measure_rows(metric: str, rows: BatchColumns, picked: Numbers, found: Numbe
     if metric == "throttle":
         values = rows.integers("throttle_time_ms")[picked] * NS_PER_MS
         return MeasuredRows(values > 0, values)
-    where = _has_own_latency(rows)
+    where = _mask_own_latency(rows)
     return MeasuredRows(where[picked], (rows.integers("response_ns") - rows.integers("request_end_ns"))[picked])
 
 
 def _frame_sizes(rows: BatchColumns, side: str) -> Numbers:
     """The sizes of the requests or responses; 0 for those inside an Envelope, which are in the Envelope's size."""
-    sizes: Numbers = rows.integers(f"{side}_size") * ~rows.is_present("envelope")
+    sizes: Numbers = rows.integers(f"{side}_size") * ~rows.mask_present("envelope")
     return sizes
 
 
-def _has_own_latency(rows: BatchColumns) -> Any:
+def _mask_own_latency(rows: BatchColumns) -> Any:
     """The rows that have a latency of their own."""
-    paired = rows.is_present("request_end_ns") & rows.is_present("response_ns")
-    return paired & ~rows.is_present("waited_ns") & ~rows.is_present("envelope")
+    paired = rows.mask_present("request_end_ns") & rows.mask_present("response_ns")
+    return paired & ~rows.mask_present("waited_ns") & ~rows.mask_present("envelope")
 
 
 def _count_waits(rows: BatchColumns, picked: Numbers, groups: CodedColumn, made: list[GroupStatistics]) -> None:
-    waits = np.flatnonzero(rows.is_present("waited_ns")[picked])
+    waits = np.flatnonzero(rows.mask_present("waited_ns")[picked])
     if not len(waits):
         return
     numbers = groups.numbers[waits]
@@ -271,7 +271,7 @@ USES: Final = ("address", "client_id", "client_software_name", "client_software_
 
 def feed_slowest(slowest: Slowest, rows: BatchColumns) -> None:
     """Add the exchanges that took longest, and all that took as long as the last of them."""
-    where = _has_own_latency(rows)
+    where = _mask_own_latency(rows)
     took = (rows.integers("response_ns") - rows.integers("request_end_ns"))[where]
     if not len(took) or not slowest.most:
         return
@@ -295,7 +295,7 @@ def _packets_of_side(row: dict[str, Any], side: str) -> list[int] | None:
 
 def feed_versions(versions: ClientVersions, rows: BatchColumns) -> None:
     """Count which client used which version of which API."""
-    at = np.flatnonzero(rows.is_present("api_key") & rows.is_present("api_version"))
+    at = np.flatnonzero(rows.mask_present("api_key") & rows.mask_present("api_version"))
     groups = combine_columns([rows.dimension(name).take_rows(at) for name in USES], len(at))
     times, size = rows.integers("time_ns")[at], len(groups.values)
     firsts, lasts = least_by_group(groups.numbers, times, size), greatest_by_group(groups.numbers, times, size)

@@ -79,7 +79,7 @@ def integers(column: pa.Array) -> Numbers:
     return values
 
 
-def is_present(column: pa.Array) -> npt.NDArray[np.bool_]:
+def mask_present(column: pa.Array) -> npt.NDArray[np.bool_]:
     """Where a column is not null."""
     known: npt.NDArray[np.bool_] = pc.is_valid(column).to_numpy(zero_copy_only=False)
     return known
@@ -134,9 +134,9 @@ class BatchColumns:
         """A column of integers, null as 0."""
         return self._get_or_make("integers", name, lambda: integers(self.column(name)))  # type: ignore[no-any-return]
 
-    def is_present(self, name: str) -> Any:
+    def mask_present(self, name: str) -> Any:
         """Where a column is not null."""
-        return self._get_or_make("known", name, lambda: is_present(self.column(name)))
+        return self._get_or_make("known", name, lambda: mask_present(self.column(name)))
 
     def coded_column(self, name: str) -> CodedColumn:
         """A column as a CodedColumn."""
@@ -155,7 +155,7 @@ class BatchColumns:
         """The rows and the values of a column of lists; a row without elements has None."""
         return self._get_or_make("elements", name, lambda: _flatten_list_column(self.column(name)))  # type: ignore[no-any-return]
 
-    def is_value(self, name: str, value: str) -> Any:
+    def mask_value(self, name: str, value: str) -> Any:
         """Where a column has this value."""
         found = self.coded_column(name)
         wanted = np.array([each == value for each in found.values] or [False])

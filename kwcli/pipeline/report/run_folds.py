@@ -194,7 +194,7 @@ def make_local_counter(tables: Tables, progress: ProgressLine | None = None) -> 
     return run
 
 
-def count_in_two_rounds(tables: Tables, run: RunFolds) -> FoldResults:
+def run_two_rounds(tables: Tables, run: RunFolds) -> FoldResults:
     """The results of both rounds of folds, over all tables that there are."""
     found: dict[str, Any] = {}
     full: dict[str, str] = {}
@@ -247,7 +247,7 @@ def make_spark_counter(spark: SparkSession, tables: Tables) -> RunFolds:
         if not tables.files[table]:
             return whole
         rows = tables.read_wire_by_spark(spark, table).select(*whole.columns)
-        states = rows.mapInArrow(partial(count_rows_of_task, counted, table), _STATE)
+        states = rows.mapInArrow(partial(fold_rows_of_task, counted, table), _STATE)
         try:
             found = states.collect()
         except Exception as problem:
@@ -261,7 +261,7 @@ def make_spark_counter(spark: SparkSession, tables: Tables) -> RunFolds:
     return run
 
 
-def count_rows_of_task(
+def fold_rows_of_task(
     counted: Mapping[str, FoldPlan], table: str, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """The work of one Spark task: its rows in, the state of its folds out."""

@@ -51,7 +51,7 @@ def run_report(
 def _make_report_of_tables(env: Environment, folder: str, release: str, master: str | None, *, wanted: bool) -> Report:
     from kwcli.pipeline.report.read_tables import Tables
     from kwcli.pipeline.report.run_exchange_folds import fold_exchanges_by_spark, fold_exchanges_locally, has_bodies
-    from kwcli.pipeline.report.run_folds import count_in_two_rounds, make_local_counter
+    from kwcli.pipeline.report.run_folds import make_local_counter, run_two_rounds
     from kwcli.report.build_report import build_report
     from kwcli.terminal.progress import ProgressLine
 
@@ -63,15 +63,15 @@ def _make_report_of_tables(env: Environment, folder: str, release: str, master: 
         for name in tables.files:
             tables.find_older_files(name)  # a file that cannot be read fails before Spark starts
         with open_own_session(master, env) as spark:
-            found = count_in_two_rounds(tables, make_spark_counter(spark, tables))
+            found = run_two_rounds(tables, make_spark_counter(spark, tables))
             if has_bodies(tables):
-                found = fold_exchanges_by_spark(spark, tables).add_to_result(found)
+                found = fold_exchanges_by_spark(spark, tables).with_these_folds(found)
             return build_report(found, release)
     progress = ProgressLine(env, None, wanted=wanted)
     try:
-        found = count_in_two_rounds(tables, make_local_counter(tables, progress))
+        found = run_two_rounds(tables, make_local_counter(tables, progress))
         if has_bodies(tables):
-            found = fold_exchanges_locally(tables, progress).add_to_result(found)
+            found = fold_exchanges_locally(tables, progress).with_these_folds(found)
         return build_report(found, release)
     finally:
         progress.hide_line()

@@ -230,7 +230,7 @@ class PartitionStitcher:
             settled, correction = self._stitcher.feed(part)
         except DecodeError as problem:
             settled, correction = [], None
-            self._lose_connection(part.key, problem)
+            self._restart_broken_connection(part.key, problem)
         self._batchers[point].add_rows(settled)
         if run is not None:
             self._rows.append((self._split, run, *_pack_verdict(correction), None, None))
@@ -240,7 +240,7 @@ class PartitionStitcher:
         at = describe_split_place(self._splits[self._split])
         return at if self._at is None else f"{at}: {' → '.join(format_endpoints(self._at[1]))}"
 
-    def _lose_connection(self, key: bytes, problem: DecodeError) -> None:
+    def _restart_broken_connection(self, key: bytes, problem: DecodeError) -> None:
         """After a part that cannot be taken: drop what is known of its connection, report that once, and begin anew."""
         assert self._at is not None
         if not self._lost:
@@ -248,7 +248,7 @@ class PartitionStitcher:
             text = f"{' → '.join(format_endpoints(key))}: its state up to byte {piece.end:,} is lost: {problem.text}"
             self._coordination.add_lost_connection(self._at, Problem(piece.name, None, escape_non_utf8(text)))
         self._lost = True
-        self._stitcher = self._new_stitcher(*self._at)
+        self._stitcher = self._make_stitcher(*self._at)
 
     def _begin_connection(self, point: str, key: bytes) -> None:
         self._at = (point, key)
@@ -262,9 +262,9 @@ class PartitionStitcher:
                 partial(self._add_batch_to_output, ended=True),
             )
         self._rereading.set_point(point)
-        self._stitcher = self._new_stitcher(point, key)
+        self._stitcher = self._make_stitcher(point, key)
 
-    def _new_stitcher(self, point: str, key: bytes) -> Stitcher:
+    def _make_stitcher(self, point: str, key: bytes) -> Stitcher:
         facts = self._facts.get(point)
         spec = self._spec
         keys = read_keys(spec.key_logs, spec.secret_captures, spec.files)

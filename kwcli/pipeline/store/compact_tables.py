@@ -24,7 +24,7 @@ from kwcli.pipeline.store.output_folder import Lock, OutputFolder, require_local
 from kwcli.pipeline.store.staging_folder import CONTROL
 from kwcli.pipeline.tables.arrow_schemas import SCHEMAS
 from kwcli.pipeline.tables.split_by_table_and_date import EPOCH
-from kwcli.pipeline.tables.upgrade_table_rows import add_missing_columns, check_file_columns
+from kwcli.pipeline.tables.upgrade_table_rows import find_version_of_columns, with_missing_columns
 from kwcli.pipeline.tables.write_parquet import TableWriter, WrittenFile
 from kwcli.run_environment import Failure
 
@@ -98,12 +98,12 @@ def _compact_date(store: BatchStore, table: str, day: date, paths: list[str], *,
     with TableWriter(lambda path: files.open_new(f"{prefix}{path}"), (table,), "compact-") as writer:
         for path in paths:
             with pq.ParquetFile(files.full_path(path)) as source:
-                check_file_columns(table, source.schema_arrow, f"{store.name}/{table}")
+                find_version_of_columns(table, source.schema_arrow, f"{store.name}/{table}")
                 foreign = set(source.schema_arrow.names) - set(columns)
                 if foreign:  # their values would be lost
                     raise Failure(f"{store.name}: {path} has a column {min(foreign)} that is not from kw")
                 for batch in source.iter_batches(_BATCH):
-                    writer.write_table(table, add_missing_columns(table, batch, columns))
+                    writer.write_table(table, with_missing_columns(table, batch, columns))
         made = writer.close()
     partition = f"{table}/date={day}"
     if any(os.path.dirname(file.path) != partition for file in made):

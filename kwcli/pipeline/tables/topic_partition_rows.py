@@ -225,10 +225,10 @@ def _count_record_batches(row: Partition, raw: bytes | None, records: Any) -> No
     row[_BATCHES] = (row[_BATCHES] or 0) + found.batches
     row[_RECORDS] = (row[_RECORDS] or 0) + found.records
     row[_BYTES] = (row[_BYTES] or 0) + (records[1] if records.__class__ is tuple else found.size)
-    row[_CODEC] = _add_distinct_words(row[_CODEC], found.codecs)
-    row[_MAGIC] = _add_distinct_words(row[_MAGIC], tuple(map(str, found.magics)))
+    row[_CODEC] = _join_distinct_words(row[_CODEC], found.codecs)
+    row[_MAGIC] = _join_distinct_words(row[_MAGIC], tuple(map(str, found.magics)))
 
 
-def _add_distinct_words(before: str | None, found: tuple[str, ...]) -> str | None:
+def _join_distinct_words(before: str | None, found: tuple[str, ...]) -> str | None:
     words = dict.fromkeys((before.split(",") if before else []) + list(found))
     return ",".join(words) or None

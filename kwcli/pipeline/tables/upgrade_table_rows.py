@@ -26,12 +26,12 @@ from kwcli.run_environment import Failure
 
 __all__ = [
     "NewerTables",
-    "add_missing_columns",
     "build_numbered_schema",
-    "check_file_columns",
     "find_missing_columns",
+    "find_version_of_columns",
     "read_file_version",
     "refuse_newer_tables",
+    "with_missing_columns",
 ]
 
 # The key of the version in the metadata of a Parquet file.
@@ -58,7 +58,7 @@ def build_numbered_schema(table: str) -> pa.Schema:
     return SCHEMAS[table].with_metadata({_NUMBER: str(TABLES_VERSION)})
 
 
-def check_file_columns(table: str, schema: pa.Schema, place: str) -> int:
+def find_version_of_columns(table: str, schema: pa.Schema, place: str) -> int:
     """The version of a file with this schema. Failure unless it has the columns of that version.
 
     `place` is the name of the table in messages.
@@ -85,12 +85,12 @@ def check_file_columns(table: str, schema: pa.Schema, place: str) -> int:
 
 
 def read_file_version(table: str, path: str, place: str) -> int:
-    """The version of a file, by its footer. Failure as `check_file_columns`, and where it cannot be read."""
+    """The version of a file, by its footer. Failure as `find_version_of_columns`, and where it cannot be read."""
     try:
         schema = pq.read_schema(path)
     except (OSError, pa.ArrowException) as problem:
         raise Failure(f"{place}: {str(problem).splitlines()[0]:.300}") from None
-    return check_file_columns(table, schema, place)
+    return find_version_of_columns(table, schema, place)
 
 
 def find_missing_columns(table: str, version: int) -> list[TableColumn]:
@@ -98,7 +98,7 @@ def find_missing_columns(table: str, version: int) -> list[TableColumn]:
     return [column for column in ALL_TABLES[table] if column.since > version]
 
 
-def add_missing_columns(
+def with_missing_columns(
     table: str, batch: pa.RecordBatch, columns: Sequence[str], encoded: Container[str] = ()
 ) -> pa.RecordBatch:
     """A batch of a file with exactly these columns, in this order; columns that the file lacks have their value.

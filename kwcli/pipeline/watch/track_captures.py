@@ -222,7 +222,7 @@ class WatchedFiles:
         seen = SeenFile(found.path, found.name, _identify_on_disk(found), found.size, _parse_stamp(found.stamp))
         begin = partial(self._begin_tracking_file, point, seen)
         try:
-            file = self.tracker.note_file(seen, partial(_read_beginning, seen), begin, now_s)
+            file = self.tracker.track_file(seen, partial(_read_beginning, seen), begin, now_s)
         except InputProblem as problem:
             if os.path.lexists(found.path) or _SCHEME.match(found.path):
                 self.unreachable[found.name] = problem.text

@@ -133,14 +133,14 @@ class ServedVersions:
 
     def build_unsupported_version_answer(self, correlation_id: int) -> bytes:
         """The answer to an ApiVersions request in a version that is not served; with its size field."""
-        from decoders.frames.frame_places_in_live_streams import add_size_field
+        from decoders.frames.frame_places_in_live_streams import with_size_field
         from decoders.messages.whole_messages import encode_response
 
         versions = self.served_versions(API_VERSIONS)
         told = self.release is None or self._newer[_RANGE_TOLD]
         row = {"api_key": API_VERSIONS, "min_version": versions.low, "max_version": versions.high}
         body = {"error_code": _UNSUPPORTED_VERSION, "api_keys": [row] if told else []}
-        return add_size_field(encode_response(API_VERSIONS, 0, body, correlation_id=correlation_id))
+        return with_size_field(encode_response(API_VERSIONS, 0, body, correlation_id=correlation_id))
 
 
 _SINCE: Final = (_RANGE_TOLD, _PRODUCE_LISTED)

@@ -72,7 +72,7 @@ class LogRows:
         """The settings, and the schemas, where keys and values are decoded to be shown or to be filtered."""
         from decoders.messages.decode_record_values import RecordValueReader
 
-        reader = self._selection.decode_values_with(RecordValueReader() if plan.decodes else None)
+        reader = self._selection.set_value_reader(RecordValueReader() if plan.decodes else None)
         if reader is None:
             return plan.settings, None
         from kwcli.reading.schemas_of_run import RunSchemas

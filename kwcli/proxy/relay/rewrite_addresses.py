@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, Protocol
 
 from decoders.apis import api
 from decoders.errors import DecodeError, without_frames
-from decoders.frames.frame_places_in_live_streams import SIZE_FIELD, add_size_field
+from decoders.frames.frame_places_in_live_streams import SIZE_FIELD, with_size_field
 from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import API_VERSIONS, DESCRIBE_CLUSTER
@@ -19,7 +19,7 @@ from decoders.schema.decode_and_encode import encode
 from decoders.schema.lazy_decoder import Projector, get_decoder, get_projector
 from decoders.schema.plan_walker import UNKNOWN, Span, decode_by_walking
 from decoders.wire.format_and_escape_text import format_bytes
-from decoders.wire.primitive_types import write_size, write_uvarint
+from decoders.wire.primitive_types import encode_size, encode_uvarint
 
 
 class AddressRow(NamedTuple):
@@ -246,7 +246,7 @@ def _iterate_endpoints(
         number = element[node_id]
         if not size or port <= 0 or number < 0:
             continue  # an error's placeholder, which nobody dials
-        prefix = write_size(size, False, compact)
+        prefix = encode_size(size, False, compact)
         at = start - len(prefix)
         if frame[at:start] != prefix:
             raise RewriteFailed("the size of a host is encoded in an unusual way")
@@ -258,7 +258,7 @@ def _encode_address(host: str, port: int, compact: bool) -> bytes:
     data = host.encode()
     if len(data) > _STRING_MAX:
         raise RewriteFailed("the name of a listener is too long")
-    return write_size(len(data), False, compact) + data + port.to_bytes(_PORT, "big")
+    return encode_size(len(data), False, compact) + data + port.to_bytes(_PORT, "big")
 
 
 def splice_frame(frame: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
@@ -272,7 +272,7 @@ def splice_frame(frame: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
     body = b"".join(parts)
     if len(body) > FRAME_MAX:
         raise RewriteFailed("it would grow beyond the limit of a frame")
-    return add_size_field(body)
+    return with_size_field(body)
 
 
 # Rare cases: addresses in a tagged field, and addresses that must be left out. The walker says where fields are.
@@ -297,7 +297,7 @@ def _make_tag_size_edits(
     head, end = _find_address_tag(row, _walk_spans(plan, frame, at))
     size = end - head.end + sum(len(data) - (stop - start) for start, stop, data in edits)
     assert isinstance(head.value, int)
-    return [(head.at, head.end, write_uvarint(head.value) + write_uvarint(size))]
+    return [(head.at, head.end, encode_uvarint(head.value) + encode_uvarint(size))]
 
 
 def _remove_addresses(plan: Plan, row: AddressRow, frame: bytes, at: int) -> bytes:
@@ -307,10 +307,10 @@ def _remove_addresses(plan: Plan, row: AddressRow, frame: bytes, at: int) -> byt
         head, end = _find_address_tag(row, spans)
         (count,) = (span for span in spans if span.what == "tags" and span.path == UNKNOWN)
         assert isinstance(count.value, int)
-        return splice_frame(frame, [(count.at, count.end, write_uvarint(count.value - 1)), (head.at, end, b"")])
+        return splice_frame(frame, [(count.at, count.end, encode_uvarint(count.value - 1)), (head.at, end, b"")])
     (count,) = (span for span in spans if span.what == "size" and span.path == row.array)
     end = max(span.end for span in spans if span.path.startswith(row.array + "["))
-    return splice_frame(frame, [(count.at, end, write_size(0, True, plan.flexible))])
+    return splice_frame(frame, [(count.at, end, encode_size(0, True, plan.flexible))])
 
 
 # Versions in ApiVersions
@@ -400,7 +400,7 @@ def _cap_versions(
             edits.append((place.at, place.end, bound.to_bytes(_VERSION, "big", signed=True)))
     if gone:
         (count,) = (span for span in spans if span.what == "size" and span.path == "api_keys")
-        edits.append((count.at, count.end, write_size(len(rows) - gone, True, plan.flexible)))
+        edits.append((count.at, count.end, encode_size(len(rows) - gone, True, plan.flexible)))
     features = None if served is None else _limit_features(value, served)
     if features is not None:
         edits.append(_make_tags_edit(plan, spans, {**value, **features}, end))

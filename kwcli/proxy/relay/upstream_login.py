@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.apis import api_name
 from decoders.errors import DecodeError, EncodeError
-from decoders.frames.frame_places_in_live_streams import SIZE_FIELD, Framer, add_size_field
+from decoders.frames.frame_places_in_live_streams import SIZE_FIELD, Framer, with_size_field
 from decoders.messages.whole_messages import encode_request, encode_response
 from decoders.protocol_facts.api_keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.wire.format_and_escape_text import format_bytes
@@ -247,10 +247,10 @@ class UpstreamLogin:
         mine = (theirs + _QUARTER) % _IDS
         while mine in self._mine:
             mine = (mine + 1) % _IDS
-        self._mine[mine] = add_size_field(answer)
+        self._mine[mine] = with_size_field(answer)
         self._last_id = theirs
         request = encode_request(API_VERSIONS, 0, {}, correlation_id=mine)
-        self._out.append((SEND_SERVER, add_size_field(request)))
+        self._out.append((SEND_SERVER, with_size_field(request)))
         if not self._told:
             self._told = True
             self._out.append((NOTE, _SASL_NOTE))

@@ -131,7 +131,7 @@ class Inbound:
         return self._authority.path if self._authority else None
 
     @property
-    def tls_context(self) -> ssl.SSLContext:
+    def context_for_next_connection(self) -> ssl.SSLContext:
         """The TLS context for the next connection."""
         return self._fixed if self._given else self._context_for_name("")
 

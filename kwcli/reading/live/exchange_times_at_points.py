@@ -34,7 +34,7 @@ class ExchangesAtPoints:
         self._delay_s = delay_s
         self._waiting: deque[tuple[float, int, Settled]] = deque()
 
-    def set_times(
+    def release_rows_with_times(
         self, rows: Iterable[Settled], now_s: float, packet_ns: int, arrivals_s: Mapping[int, float]
     ) -> list[Settled]:
         """The rows whose turn it is. `packet_ns`: the time of the latest packet; `arrivals_s`: when packets came."""
@@ -52,9 +52,9 @@ class ExchangesAtPoints:
                 self._set_times_of_one_point(row)
         return out
 
-    def set_times_of_all(self) -> list[Settled]:
+    def release_all_rows(self) -> list[Settled]:
         """The rows that wait: nothing more comes."""
-        return self.set_times((), float("inf"), 0, {})
+        return self.release_rows_with_times((), float("inf"), 0, {})
 
     def _is_seen_everywhere(self, row: Settled, packet_ns: int) -> bool:
         if not isinstance(row, Exchange):

@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Final, Protocol
 from decoders.errors import without_frames
 from kwcli.reading.capture_sources import (
     CaptureSource,
-    add_byte_offset,
     begins_as_json,
     begins_as_request_log,
     escape_non_utf8,
     open_source,
+    with_byte_offset,
 )
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.live.capture_commands import CaptureCommand, CommandProcess, skip_text_before_capture
@@ -321,4 +321,4 @@ class LiveInputs:
 
 def _describe_fault(one: LiveInput, problem: DecodeError) -> str:
     hint = "; give it no terminal (-t)" if one.process is not None and one.process.has_terminal else ""
-    return f"{one.name}: {add_byte_offset(problem.text, problem.offset)}{hint}"
+    return f"{one.name}: {with_byte_offset(problem.text, problem.offset)}{hint}"

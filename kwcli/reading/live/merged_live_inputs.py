@@ -149,13 +149,15 @@ class LivePlaces(PacketSource):
         """All packets that wait."""
         return SegmentBatch(self._leave_out_copies(self._merger.take_all_segments()), clock.now_ns())
 
-    def set_times_of_rows(self, rows: list[Settled]) -> list[Settled]:
+    def release_rows(self, rows: list[Settled]) -> list[Settled]:
         if len(self._places) < 2:
             return rows
-        return self._exchanges.set_times(rows, self._env.monotonic(), self._latest_ns, self._merger.arrivals_s)
+        return self._exchanges.release_rows_with_times(
+            rows, self._env.monotonic(), self._latest_ns, self._merger.arrivals_s
+        )
 
     def finish_rows(self, rows: list[Settled]) -> list[Settled]:
-        return self.set_times_of_rows(rows) + self._exchanges.set_times_of_all()
+        return self.release_rows(rows) + self._exchanges.release_all_rows()
 
     def read_recorded_rows(self) -> Iterator[tuple[str, list[Settled]]]:
         return self._recorded.read_recorded_rows()

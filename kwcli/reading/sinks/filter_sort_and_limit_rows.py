@@ -52,9 +52,9 @@ __all__ = [
     "FilteredRowSink",
     "PacketTap",
     "ReadingView",
-    "add_metrics_export",
     "make_format_view",
     "paths_for_order",
+    "with_metrics_export",
 ]
 
 
@@ -118,7 +118,7 @@ def make_format_view(settings: Settings) -> ReadingView:
     return ReadingView(renderer_needs(settings), partial(open_renderer, settings), remembers=shows_history(settings))
 
 
-def add_metrics_export(
+def with_metrics_export(
     env: Environment, settings: Settings, capture: CaptureOptions, view: ReadingView | None = None
 ) -> ReadingView | None:
     """The view, with its exchanges also reported to Prometheus or OpenTelemetry as the options say. Raises Failure."""

@@ -99,7 +99,7 @@ class NoMatchHint:
                 return "nothing matches the filter"
             if not _has_listable_field(atoms):
                 return f"no {names[0]} matches"
-            return _list_values(names[0], atoms[0].kind, values)
+            return _format_possible_values(names[0], atoms[0].kind, values)
         if len(self._parts) == 1:
             return None
         return "nothing matches all conditions of the filter, though each condition alone has matches"
@@ -110,7 +110,7 @@ def _has_listable_field(atoms: list[Atom]) -> bool:
     return len({atom.name for atom in atoms}) == 1 and (atoms[0].kind in _LISTED or atoms[0].kind in _RANGED)
 
 
-def _list_values(name: str, kind: str, values: Counter[Any]) -> str:
+def _format_possible_values(name: str, kind: str, values: Counter[Any]) -> str:
     """`no topic matches; there are orders, payments, metrics`."""
     said = name if "." in name else _SAID.get(name, name.replace("_", " "))
     if not values:

@@ -100,7 +100,7 @@ async def test_a_mute_is_felt_by_the_next_request() -> None:
 @pytest.fixture
 def mock() -> Iterator[str]:
     with LibrdkafkaMock(1) as cluster:
-        cluster.make_topic("orders")
+        cluster.create_topic("orders")
         yield cluster.bootstrap()
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from decoders.errors import DecodeError, EncodeError
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS, partitions_in
-from decoders.frames.frame_places_in_live_streams import SIZE_FIELD, add_size_field
+from decoders.frames.frame_places_in_live_streams import SIZE_FIELD, with_size_field
 from decoders.frames.read_and_judge_headers import find_plan, find_response_body, read_request_head
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.protocol_facts.api_keys import FETCH, METADATA
@@ -54,7 +54,7 @@ def build_frame(exchange: InterceptedExchange, side: Side, head: bytes, body: Ma
         data = head[SIZE_FIELD:] + encode_message(exchange.api_key, exchange.version, side, body)
     except (EncodeError, DecodeError):
         return None
-    return add_size_field(data)
+    return with_size_field(data)
 
 
 def change_body(exchange: InterceptedExchange, side: Side, change: Change, arguments: Arguments) -> bytes | None:

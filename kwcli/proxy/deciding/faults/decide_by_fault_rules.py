@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis import KEYS, api
 from decoders.filters import Phase
 from decoders.filters.prefilter import Possible, join_by_or
-from decoders.frames.frame_places_in_live_streams import add_size_field
+from decoders.frames.frame_places_in_live_streams import with_size_field
 from decoders.messages.error_answers import FetchSessions, encode_error_frame, explain_missing_error, make_error_answer
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import FETCH, METADATA, PRODUCE
@@ -185,7 +185,7 @@ class ConnectionFaultDecider:
             if counted.rule.side == "answer":
                 show_answer = show_answer or counted.rule.filter.decide(seen, Phase.REQUEST) is not False
             elif not made.is_final and counted.rule.filter.matches(seen) and counted.count_match(now_ns):
-                made = self._add_decision_of_rule(counted, exchange, made, now_ns)
+                made = self._combine_with_decision_of_rule(counted, exchange, made, now_ns)
         return made._replace(show_answer=show_answer or made.show_answer)
 
     def decide_response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
@@ -206,7 +206,7 @@ class ConnectionFaultDecider:
             if rule.side != "answer" or made.is_final or not rule.may_match(key, version):
                 continue
             if rule.filter.matches(seen) and counted.count_match(now_ns):
-                made = self._add_decision_of_rule(counted, exchange, made, now_ns)
+                made = self._combine_with_decision_of_rule(counted, exchange, made, now_ns)
         return made
 
     def _follow_fetch_session(self, exchange: InterceptedExchange) -> bool:
@@ -219,7 +219,7 @@ class ConnectionFaultDecider:
         exchange.memo = _Fetching(found[1], self._sessions.complete_request(found[1]))
         return found[1].get("session_epoch") == 0
 
-    def _add_decision_of_rule(
+    def _combine_with_decision_of_rule(
         self, counted: CountedRule, exchange: InterceptedExchange, made: Decision, now_ns: int
     ) -> Decision:
         """The decision `made` so far together with that of one more rule."""
@@ -266,7 +266,7 @@ class ConnectionFaultDecider:
             return Decision(b"", then=Then.CLOSE, reason=f"{_format_reason(counted)}: {answer.why}")
         if isinstance(exchange.memo, _Fetching) and self._sessions is not None:
             self._sessions.follow_response(exchange.memo.asked, {})
-        frame = add_size_field(frame)
+        frame = with_size_field(frame)
         return Decision(frame) if rule.side == "answer" else Decision(reply=frame)
 
 

@@ -27,7 +27,7 @@ from typing import Any, Final, Literal
 
 from decoders.apis import api
 from decoders.errors import UnknownApi
-from decoders.frames.frame_places_in_live_streams import SIZE_FIELD, add_size_field
+from decoders.frames.frame_places_in_live_streams import SIZE_FIELD, with_size_field
 from decoders.frames.read_and_judge_headers import read_request_head
 from decoders.messages.error_answers import encode_error_frame, make_error_answer
 from decoders.messages.split_frame_into_parts import split_frame
@@ -238,7 +238,7 @@ class ScriptExchange:
     def answer(self, body: dict[str, Any]) -> None:
         """Answer the request with this body; no broker gets the request. Missing fields take their defaults."""
         self._refuse_other_side("request", "answered")
-        self.reply = add_size_field(
+        self.reply = with_size_field(
             encode_response(self.api_key, self.api_version, body, correlation_id=self.correlation_id)
         )
         self.action = "answer"
@@ -253,7 +253,7 @@ class ScriptExchange:
         frame = encode_error_frame(self.api_key, self.api_version, answer, self.correlation_id)
         if frame is None:
             raise ScriptError(answer.why)
-        self.reply = add_size_field(frame)
+        self.reply = with_size_field(frame)
         self.action = "answer"
 
     def close(self) -> None:
@@ -321,7 +321,7 @@ class _Body:
         """The frame with the body as it is now, and where secrets go; None where the body is as it came."""
         moved: dict[str, RedactedValue] = {}
         body = encode_message(*self._code, self._side, _copy_with_stars(self.value, "", moved))
-        frame = add_size_field(self._frame[SIZE_FIELD : self._at] + body)
+        frame = with_size_field(self._frame[SIZE_FIELD : self._at] + body)
         fills = list(self._find_places_of_secrets(frame, moved)) if self._secrets else []
         if frame == self._frame and all((start, end) == (old, stop) for start, end, old, stop in fills):
             return None
