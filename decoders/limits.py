@@ -250,6 +250,8 @@ TRACED_TEXT_MAX: Final = 200
 RECORDS_WITH_HEADERS_MAX: Final = 50_000
 HEADERS_SAMPLED: Final = 200
 DOWNSTREAM_STEPS_MAX: Final = 8
+# Batches that `kw trace` has found nothing in and knows again, 0.1 KiB each.
+BATCHES_KNOWN_AGAIN_MAX: Final = 2**16
 # Runs of values of one topic and schema that `kw trace --misrouted --values` keeps, until their subject is told.
 VALUE_RUNS_MAX: Final = 1000
 # Connections of which a report can draw a ladder, and of each the first exchanges and the first that failed: 0.4 KiB an

@@ -62,7 +62,8 @@ class RecordValueReader:
     """Decodes keys and values with the schemas of one run, and looks further for schemas that are missing.
 
     `look_further` is called when a value names a schema that is not there; it says whether it has added schemas.
-    `missing` counts the values whose schema was not found, by what they name.
+    `missing` counts the values whose schema was not found, by what they name; `missing_so_far` is how often one was not
+    found, those values included that are not counted.
     """
 
     beyond_json = False
@@ -75,6 +76,7 @@ class RecordValueReader:
         self._list_parts_with_form = list_parts_that_may_be_encoded
         self.look_further: Callable[[DecodedValue], bool] | None = None
         self.missing: Counter[str] = Counter()
+        self.missing_so_far = 0
         self._decoder: ValueDecoder | None = None
         self._store: SchemaStore | None = None
 
@@ -111,6 +113,7 @@ class RecordValueReader:
             again = decoder.decode(data, headers, topic=topic, is_key=is_key)
             if again is None or not again.missing_schema:
                 return again
+        self.missing_so_far += 1
         if count:
             self.missing[name_missing_schema(found.schema_id, found.name)] += 1
         return found

@@ -23,6 +23,7 @@ from decoders.analysis.groups.partition_offsets_and_lag import GroupOffsets, Mom
 from decoders.analysis.groups.share_deliveries import ShareDeliveries, ShareEvent
 from decoders.analysis.heavy_keys import HeavyKeys, fits_row_limit, is_full, split_by_weight
 from decoders.analysis.record_traces.found_records import FoundRecords
+from decoders.analysis.record_traces.record_contents import BatchesWithoutFinds
 from decoders.analysis.sequence_diagram_steps import Ladders, _Ladder
 from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.sum_amounts_by_key import BatchSizes, Tally, TopicBatches, sums
@@ -487,6 +488,17 @@ def uses_of_a_client(count: int) -> int:
             uses.count_use(client, ("b:1", 3, number), 1, 10 + number, 20 - number)
     assert bool(uses._rows) == (count > LIMIT + 1)
     assert list(uses) == [(client, ("b:1", 3, number), 2, 10 + number, 20 - number) for number in range(count)]
+    return min(count, LIMIT)
+
+
+@limited_by("record_traces.record_contents.BATCHES_KNOWN_AGAIN_MAX")
+def batches_without_finds(count: int) -> int:
+    """Where there is no room for one more, all are forgotten."""
+    found = BatchesWithoutFinds()
+    for number in range(count):
+        found.add(("t", b"%d" % number))
+        assert ("t", b"%d" % number) in found
+    assert len(found._known) == (count - 1) % LIMIT + 1
     return min(count, LIMIT)
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from decoders.analysis.record_traces import found_records
+from decoders.analysis.record_traces import asked_records
 from decoders.analysis.record_traces.asked_records import (
     AskedOffsets,
     AskedProducer,
@@ -444,7 +444,7 @@ def test_batches_without_such_bytes_are_not_read(
         read.append(head.base_offset)
         return read_record_rows(records, raw, head)
 
-    monkeypatch.setattr(found_records, "read_record_rows", note_and_read)
+    monkeypatch.setattr(asked_records, "read_record_rows", note_and_read)
     scene = Scene()
     fetch(scene, 1, make_batch(["a", "b"], codec=codec) + make_batch(["c"], 2, codec=codec), 0)
     assert [row["offset"] for row in rows(scene, question)] == offsets

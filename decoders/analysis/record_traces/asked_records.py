@@ -6,9 +6,9 @@ A condition is an expression of the filter language, asked of each record alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from decoders.analysis.record_traces.record_contents import BatchesWithoutFinds, read_record_rows
 from decoders.errors import FilterError
 from decoders.filters.parse_expression import parse
 from decoders.filters.record_questions import list_record_needles, make_record_test
@@ -69,12 +69,13 @@ class RecordCondition:
         self._passes = make_record_test(question.node)
         needles = list_record_needles(question.node)
         self._needles = None if needles is None or len(needles) > _NEEDLES_MAX else needles
+        self._passed_over = BatchesWithoutFinds()
 
     def set_value_reader(self, reader: RecordValueReader | None) -> None:
         """Decode keys and values with the schemas of a run."""
-        self._question.set_value_reader(reader)
+        self._passed_over = BatchesWithoutFinds(self._question.set_value_reader(reader))
 
-    def may_match_batch(self, raw: bytes | None, head: BatchHead) -> bool:
+    def _may_match_batch(self, raw: bytes | None, head: BatchHead) -> bool:
         """Whether a record of a batch in these bytes may pass: False where a text is not there that each one has.
 
         To look for bytes takes a hundredth of the time of reading the records.
@@ -84,10 +85,18 @@ class RecordCondition:
         at, stop = head.at, head.at + head.size
         return any(raw.find(needle, at, stop) >= 0 for needle in self._needles)
 
-    def list_met(self, topic: str | None, records: Iterable[Row]) -> list[Row]:
-        """The records that pass, of those of a topic."""
-        passes = self._passes
-        return [record for record in records if passes(topic, record)]
+    def list_matching(self, topic: str | None, records: Any, raw: bytes | None, head: BatchHead) -> list[Row]:
+        """The rows of the records of a batch that pass."""
+        if not self._may_match_batch(raw, head):
+            return []
+        passed_over, passes = self._passed_over, self._passes
+        known_by = passed_over.identify_batch(topic, raw, head)
+        if known_by in passed_over:
+            return []
+        found = [record for record in read_record_rows(records, raw, head) if passes(topic, record)]
+        if not found:
+            passed_over.add(known_by)
+        return found
 
 
 AskedRecords = AskedOffsets | AskedProducer | RecordCondition

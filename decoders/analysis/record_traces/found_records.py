@@ -134,9 +134,7 @@ class FoundRecords:
         asked: RecordCondition, where: TopicPartition, records: Any, raw: bytes | None, head: BatchHead
     ) -> list[int]:
         """The offsets, as the batch has them, of its records that meet a condition."""
-        if not asked.may_match_batch(raw, head):
-            return []
-        return [row[0] for row in asked.list_met(where[0], read_record_rows(records, raw, head))]
+        return [row[0] for row in asked.list_matching(where[0], records, raw, head)]
 
     def note_end_of_partition(self, where: TopicPartition, end: int) -> None:
         """Note where the records of a partition end that were seen."""

@@ -21,7 +21,7 @@ from decoders.analysis.doctor.resent_batches import (
     read_evidence,
 )
 from decoders.analysis.exchange_facts import FETCHES, topic_of_element
-from decoders.analysis.record_traces.record_contents import HEADERS, VALUE, read_record_rows
+from decoders.analysis.record_traces.record_contents import HEADERS, VALUE, BatchesWithoutFinds, read_record_rows
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in
 from decoders.limits import GROUPS_MAX, VALUE_RUNS_MAX
 from decoders.named_tuple import NamedTuple
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Exchange
     from decoders.messages.decode_record_values import RecordValueReader
+    from decoders.records.summarize_records import BatchHead
 
 __all__ = ["MisroutedValues"]
 
@@ -58,6 +59,7 @@ class MisroutedValues:
 
     def __init__(self, reader: RecordValueReader) -> None:
         self._reader = reader
+        self._without_schemas = BatchesWithoutFinds(reader)
         # By topic and schema, then by partition and offset (where it is known, else by exchange).
         self._runs: dict[tuple[str, str], dict[tuple[Any, ...], _Run]] = {}
         self._beyond: Counter[tuple[str, str]] = Counter()
@@ -98,14 +100,27 @@ class MisroutedValues:
         """Add the runs of batches that were written from the offset `first` on (-1: not known); None: were read."""
         raw = exchange.response_raw if first is None else exchange.request_raw
         for head in read_batch_heads(records, raw, verify_checksums=False):
-            its = [(row[0], self._find_schema_id(where[0], row)) for row in read_record_rows(records, raw, head)]
-            for schema, several in groupby(its, key=lambda each: each[1]):
+            for schema, several in groupby(
+                self._list_schema_ids(where[0], records, raw, head), key=lambda each: each[1]
+            ):
                 run = [at for at, _ in several]
                 offset = run[0] if first is None else -1 if first < 0 else first + run[0] - head.base_offset
                 if schema is not None:
                     self._add_run(exchange, where, offset, len(run), schema, is_read=first is None)
             if first is not None and first >= 0:
                 first += max(head.offset_count, 1)
+
+    def _list_schema_ids(
+        self, topic: str, records: Any, raw: bytes | None, head: BatchHead
+    ) -> list[tuple[int, str | None]]:
+        """The offset of each record of a batch, as the batch has it, and the id of its schema; none where no id is."""
+        known_by = self._without_schemas.identify_batch(topic, raw, head)
+        if known_by in self._without_schemas:
+            return []
+        found = [(row[0], self._find_schema_id(topic, row)) for row in read_record_rows(records, raw, head)]
+        if all(schema is None for _, schema in found):
+            self._without_schemas.add(known_by)
+        return found
 
     def _find_schema_id(self, topic: str, row: Any) -> str | None:
         """The id of the schema that a value is decoded with; None where there is none."""
