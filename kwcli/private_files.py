@@ -18,10 +18,10 @@ __all__ = [
     "ScratchFolder",
     "StagedFile",
     "can_be_changed_by_others",
+    "create_private_folder",
     "is_open_descriptor_path",
     "is_unlocked",
     "lock_file",
-    "make_private_folder",
     "open_private_file",
     "remove_abandoned_files",
     "remove_abandoned_folders",
@@ -97,11 +97,11 @@ def _is_private_group(group: int) -> bool:
     return user.pw_gid == group and user.pw_name == found.gr_name and set(found.gr_mem) <= {user.pw_name}
 
 
-def make_private_folder(path: str) -> None:
+def create_private_folder(path: str) -> None:
     """Make a folder, and missing folders above it, for the owner alone; the folder may exist already."""
     above = os.path.dirname(path)
     if above and above != path and not os.path.exists(above):
-        make_private_folder(above)
+        create_private_folder(above)
     try:
         os.mkdir(path, _FOLDER)
     except FileExistsError:

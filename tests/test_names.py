@@ -28,6 +28,16 @@ BARE_VERBS: Final = "ask begin do give go have hold keep leave let look put say 
 TOO_LITTLE: Final = frozenset(f"{PARTICIPLES} {FUNCTION_WORDS} {BARE_VERBS}".split())
 NO_PARTICIPLE: Final = frozenset(NO_PARTICIPLES.split())
 
+# Verb of a name → what its return type has to be: the verb promises it.
+YES_OR_NO: Final = re.compile(r"\b(bool|TypeGuard|TypeIs)\b")
+TEXT: Final = re.compile(r"\bstr\b")
+A_VALUE: Final = re.compile(r"^(?!None$)")
+RESULTS: Final[dict[str, re.Pattern[str]]] = {
+    **dict.fromkeys(["are", "can", "does", "has", "is", "may", "was"], YES_OR_NO),
+    **dict.fromkeys(["choose", "encode", "find", "get", "make", "select", "with"], A_VALUE),
+    "describe": TEXT,
+}
+
 # Names of files that fit any folder.
 GENERAL_FILES: Final = """attributes blocking cluster columns connection connector engine extras helpers history keys
 libraries listeners manager marks misc model notation ports process properties requests responses run scripts server
@@ -117,6 +127,16 @@ def functions_that_say_too_little() -> Iterator[str]:
                 yield f"{path}:{node.lineno} {node.name}"
 
 
+def functions_of_other_results() -> Iterator[str]:
+    for path, tree in trees_by_path():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.returns is None:
+                continue
+            wanted, returns = RESULTS.get(node.name.strip("_").partition("_")[0]), ast.unparse(node.returns)
+            if wanted is not None and "_" in node.name.strip("_") and wanted.search(returns) is None:
+                yield f"{path}:{node.lineno} {node.name} -> {returns}"
+
+
 def names_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """(line, name) of each variable, parameter, attribute and definition."""
     for node in ast.walk(tree):
@@ -156,6 +176,10 @@ def test_a_module_has_one_docstring() -> None:
 
 def test_a_function_is_a_verb_with_its_object_or_a_noun() -> None:
     assert list(functions_that_say_too_little()) == []
+
+
+def test_a_function_returns_what_its_verb_promises() -> None:
+    assert list(functions_of_other_results()) == []
 
 
 def test_a_concept_has_one_word() -> None:

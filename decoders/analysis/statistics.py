@@ -352,12 +352,12 @@ class Statistics:
                     self._leave_out_light_lines()
                 if not self._heavy.admit_key(line, weight):
                     return self._group_of_others(self._others, key)
-            self._make_room_for_groups(1)
+            self._leave_out_lines_for_groups(1)
             self._lines[line] += 1
         group = self._groups[key] = GroupStatistics()
         return group
 
-    def _make_room_for_groups(self, more: int) -> None:
+    def _leave_out_lines_for_groups(self, more: int) -> None:
         """Leave out lines until there is room for so many more groups over time."""
         while len(self._groups) + len(self._others) + more > TIMED_GROUPS_MAX:
             if len(self._lines) < 2:
@@ -398,7 +398,7 @@ class Statistics:
         group = others.get(time)
         if group is None:
             if self._time is not None and others is self._others:
-                self._make_room_for_groups(1)
+                self._leave_out_lines_for_groups(1)
             group = others.setdefault(time, GroupStatistics())
         return group
 
@@ -441,7 +441,7 @@ class Statistics:
         if is_full(len(self._groups if self._time is None else self._lines), 1):
             self._leave_out_light_lines()
         if self._time is not None:
-            self._make_room_for_groups(0)
+            self._leave_out_lines_for_groups(0)
 
     def _extend_time_to_slices(self, first_ns: int, last_ns: int, shift: int) -> int:
         """Extend the time by one with slices of 2^shift ns; the result says by how much these have to be widened."""

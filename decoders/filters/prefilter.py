@@ -91,7 +91,7 @@ class Prefilter:
         # Where names begin: behind size, API, version, correlation id and the client's id, which may be like one.
         self._begin = 14 + len(client_id.encode("utf-8", "surrogateescape")) if client_id is not None else 14
 
-    def may_pass(self, selection: Filter, *, answered: bool) -> Possible:
+    def make_test_of_selection(self, selection: Filter, *, answered: bool) -> Possible:
         """Whether a request of this header may pass; `answered`: once its answer is there, which may say anything."""
         return self._make_test_of_node(selection.node, True, answered)
 

@@ -61,9 +61,9 @@ def explain_bytes(data: bytes) -> list[Finding]:
     """Findings about the first bytes of a connection, a message or a file, best first; empty where nothing is known."""
     if not data:
         return []
-    found = [_describe_signature(mark, data) for mark in CERTAIN if mark.known(data)]
+    found = [_make_signature_finding(mark, data) for mark in CERTAIN if mark.known(data)]
     verdict = judge_request(data, 0)
-    likely = [_describe_signature(mark, data) for mark in LIKELY if mark.known(data)]
+    likely = [_make_signature_finding(mark, data) for mark in LIKELY if mark.known(data)]
     kafka = list(_find_request(data, verdict))
     found += likely + kafka if verdict == HEAD else kafka + likely
     found += _find_sasl_token(data)
@@ -76,7 +76,7 @@ def explain_bytes(data: bytes) -> list[Finding]:
     return list(dict.fromkeys(found))
 
 
-def _describe_signature(mark: ProtocolSignature, data: bytes) -> Finding:
+def _make_signature_finding(mark: ProtocolSignature, data: bytes) -> Finding:
     remedy = remedy_of_tls_alert(data) if mark.name == TLS else ""
     return Finding(mark.name, mark.describe(data), remedy or mark.remedy)
 

@@ -391,11 +391,11 @@ def read_body_without_records(
 ) -> dict[str, Any]:
     """A large body with arrays deferred and records left out, in which names and ids can be looked for."""
     names = hooks_of_side(api_reader.key or 0, side)
-    nothing = dict.fromkeys(names.values(), _make_no_value)
+    nothing = dict.fromkeys(names.values(), _return_no_value)
     return BodyReader(names, {PUBLIC: is_public_config, **nothing}, reveal=False).read(plan, data, at, end)[0]
 
 
-def _make_no_value(_data: object) -> None:
+def _return_no_value(_data: object) -> None:
     return None
 
 

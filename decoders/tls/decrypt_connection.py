@@ -38,8 +38,8 @@ from decoders.tls.read_handshake import (
     TLS_1_2,
     TLS_1_3,
     VERSIONS,
-    describe_certificate,
     read_certificate,
+    read_certificate_facts,
     read_client_hello,
     read_encrypted_extensions,
     read_server_hello,
@@ -353,7 +353,7 @@ class TlsConnection:
 
     def _handle_certificate(self, side: TlsSide, body: bytes) -> None:
         der = read_certificate(body, self.version)
-        facts = describe_certificate(der) if der else None
+        facts = read_certificate_facts(der) if der else None
         if facts is not None and side is self.client:
             self.facts.client_certificate = facts
         elif facts is not None:

@@ -18,7 +18,7 @@ __all__ = [
     *("CertificateFacts", "ClientHello", "HandshakeMessages", "ServerHello", "read_certificate", "read_client_hello"),
     *("KEY_UPDATE", "NEW_SESSION_TICKET", "SERVER_HELLO", "TLS_1_2", "TLS_1_3", "VERSIONS"),
     *(
-        "describe_certificate",
+        "read_certificate_facts",
         "read_encrypted_extensions",
         "read_server_hello",
         "read_session_ticket",
@@ -232,7 +232,7 @@ def read_certificate(message_body: bytes, version: int) -> bytes:
 
 
 @lru_cache(maxsize=_CERTIFICATES_MAX)
-def describe_certificate(der: bytes) -> CertificateFacts | None:
+def read_certificate_facts(der: bytes) -> CertificateFacts | None:
     """Subject, issuer and last day of a certificate; None where it cannot be read."""
     import warnings
 

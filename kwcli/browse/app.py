@@ -127,8 +127,8 @@ class BrowseApp(App[int]):
         self._asked_causes = self._asked_top = 0  # the numbers of these questions
         self._takers: dict[Ask, Callable[[str], None]] = {
             "file": self._export_to,
-            "zone": self._choose_zone,
-            "columns": self._choose_columns,
+            "zone": self._apply_zone,
+            "columns": self._apply_columns,
         }
         self.filter_bar = FilterBar(self._complete)
         self.status_bar = StatusBar()
@@ -406,13 +406,13 @@ class BrowseApp(App[int]):
 
     def on_findings_pane_evidence_wanted(self, event: FindingsPane.EvidenceWanted) -> None:
         """List the exchanges that show a finding."""
-        self._list_rows(event.text, "this finding names no exchange")
+        self._show_rows_that_pass(event.text, "this finding names no exchange")
 
     def on_top_pane_rows_wanted(self, event: TopPane.RowsWanted) -> None:
         """List the rows of a line."""
-        self._list_rows(event.text, "")
+        self._show_rows_that_pass(event.text, "")
 
-    def _list_rows(self, text: str, otherwise: str) -> None:
+    def _show_rows_that_pass(self, text: str, otherwise: str) -> None:
         if not text:
             self.show_notice(otherwise)
             return
@@ -557,7 +557,7 @@ class BrowseApp(App[int]):
         """Ask for columns."""
         self.filter_bar.open("columns", ",".join(self._settings.columns))
 
-    def _choose_columns(self, text: str) -> None:
+    def _apply_columns(self, text: str) -> None:
         from kwcli.output.read_row_cells import make_row_columns
 
         words = tuple(filter(None, map(str.strip, text.split(","))))
@@ -633,7 +633,7 @@ class BrowseApp(App[int]):
     def action_choose_zone(self) -> None:
         self.filter_bar.open("zone", self._settings.zone)
 
-    def _choose_zone(self, zone: str) -> None:
+    def _apply_zone(self, zone: str) -> None:
         try:
             find_zone("" if zone.upper() == "UTC" else zone)
         except Failure:

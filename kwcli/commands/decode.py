@@ -144,11 +144,11 @@ def command(
 
         settings = use_named_registry(env, settings, content, registry)
     if said.structure is not None:
-        from kwcli.decoding.decode_structures import list_structures, run_decode_as_structure
+        from kwcli.decoding.decode_structures import print_structures, run_decode_as_structure
         from kwcli.names_in_any_spelling import find_structure_name
 
         if said.structure == "list":
-            return list_structures(env, settings)
+            return print_structures(env, settings)
         return run_decode_as_structure(inputs, env, settings, find_structure_name(said.structure), form)
     if explain:
         return run_explain(inputs, env, settings, form)

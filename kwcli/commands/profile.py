@@ -186,7 +186,7 @@ def use_command(env: Environment, name: str | None, none: bool) -> None:
 
     if bool(name) == none:
         raise click.UsageError("give a name, or --none", click.get_current_context())
-    Profiles.open_own(env).make_active(name)
+    Profiles.open_own(env).set_active(name)
     env.report(f"kw: the active profile is {name}" if name else "kw: no profile is active")
 
 

@@ -18,7 +18,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal
 
 from decoders.named_tuple import NamedTuple
-from kwcli.private_files import make_private_folder, open_private_file, write_private_file
+from kwcli.private_files import create_private_folder, open_private_file, write_private_file
 from kwcli.run_environment import Environment, Failure
 from kwcli.user_folders import own_folder
 
@@ -137,7 +137,7 @@ def cache_path(env: Environment, what: What, asked: ClusterWords) -> str:
     told = json.dumps([asked, profile, variables, [_path_and_change_time(file) for file in files]])
     name = hashlib.sha256(told.encode("utf-8", "surrogateescape")).hexdigest()[:32]
     folder = str(own_folder("cache", env.variables) / "completion")
-    make_private_folder(folder)
+    create_private_folder(folder)
     return os.path.join(folder, f"{name}.{what}")
 
 

@@ -95,7 +95,7 @@ def _field_in_version(field: Field, version: int) -> Field:
 def _common_structs(fields: Sequence[Field]) -> _Commons:
     """Common structs by name, each with fields that serve all its users; structs that differ are written in place."""
     uses: dict[str, list[Field]] = {}
-    _find_uses_of_structs(fields, uses)
+    _collect_uses_of_structs(fields, uses)
     found: _Commons = {}
     for name, users in uses.items():
         if len(users) > 1 and (shared := _shared_field(users)) is not None:
@@ -103,11 +103,11 @@ def _common_structs(fields: Sequence[Field]) -> _Commons:
     return found
 
 
-def _find_uses_of_structs(fields: Sequence[Field], uses: dict[str, list[Field]]) -> None:
+def _collect_uses_of_structs(fields: Sequence[Field], uses: dict[str, list[Field]]) -> None:
     for field in fields:
         if field.struct:
             uses.setdefault(field.struct, []).append(field)
-        _find_uses_of_structs(field.fields, uses)
+        _collect_uses_of_structs(field.fields, uses)
 
 
 def _shared_field(users: Sequence[Field]) -> Field | None:

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from kwcli.output.output_settings import Settings
     from kwcli.run_environment import Environment
 
-__all__ = ["list_structures", "run_decode_as_structure"]
+__all__ = ["print_structures", "run_decode_as_structure"]
 
 _AROUND = frozenset({TYPE, VERSION, FRAME})
 
 
-def list_structures(env: Environment, settings: Settings) -> Exit:
+def print_structures(env: Environment, settings: Settings) -> Exit:
     """Print the names of all structures, with where they travel."""
     from kwcli.output.short_texts import palette
     from kwcli.output.table import Column, draw_table

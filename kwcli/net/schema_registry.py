@@ -23,7 +23,7 @@ from decoders.values.schemas_and_decoded_values import IdKind, OriginKind, Regis
 from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_properties import redact_url
 from kwcli.net.http_client import HttpAnswer, HttpProblem, HttpServer, ask_http
-from kwcli.private_files import make_private_folder, write_private_file
+from kwcli.private_files import create_private_folder, write_private_file
 from kwcli.run_environment import Exit, Failure
 from kwcli.user_folders import own_folder_name
 
@@ -216,7 +216,7 @@ class SchemaRegistry:
 
     def _write_cached_row(self, path: str, row: dict[str, Any]) -> None:
         with suppress(OSError):  # a cache that cannot be written is none
-            make_private_folder(self._folder)
+            create_private_folder(self._folder)
             write_private_file(self._cache_file(path), json.dumps({"path": path, "row": row}).encode())
 
     # -- the registry --------------------------------------------------------------------------------------------------

@@ -508,7 +508,7 @@ def _find_splits_ahead(splits: Iterator[Split]) -> Iterator[Split]:
     """`splits`, found by a thread from now on, and not only when the next one is asked for."""
     found: SimpleQueue[Split | BaseException | None] = SimpleQueue()
 
-    def find_splits() -> None:
+    def queue_splits() -> None:
         try:
             for split in splits:
                 found.put(split)
@@ -516,7 +516,7 @@ def _find_splits_ahead(splits: Iterator[Split]) -> Iterator[Split]:
         except BaseException as problem:
             found.put(problem)
 
-    Thread(target=find_splits, daemon=True).start()
+    Thread(target=queue_splits, daemon=True).start()
     return _iterate_queued_splits(found)
 
 

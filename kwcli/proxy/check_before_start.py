@@ -245,7 +245,7 @@ def _check_certificate(make: Callable[[], Inbound], advertise: str) -> CheckLine
         return CheckLine("certificate", failure.text, Exit.FINDINGS)
     if tls.trust_file is not None:
         return CheckLine("certificate", f"made for {advertise}; clients trust {tls.trust_file}")
-    ends, names = tls.describe_certificate()
+    ends, names = tls.read_certificate_end_and_names()
     if ends < datetime.now(UTC):
         return CheckLine("certificate", f"it expired on {ends:%Y-%m-%d}: give another --tls-cert", Exit.FINDINGS)
     if not _is_certificate_for_host(names, advertise):

@@ -12,7 +12,7 @@ from typing import Any, Final
 from kwcli.net.config.client_config import Address
 from kwcli.net.listening_sockets import open_listener
 from kwcli.net.parse_addresses import PORT_MAX, format_address
-from kwcli.private_files import make_private_folder, remove_abandoned_files, write_private_file
+from kwcli.private_files import create_private_folder, remove_abandoned_files, write_private_file
 from kwcli.proxy.relay.rewrite_addresses import Endpoint
 from kwcli.run_environment import Failure
 from kwcli.user_folders import own_folder
@@ -72,7 +72,7 @@ class ProxyPorts:
         self._fresh = False
         every = {**_read_kept_ports(self._file), self._cluster_id: list(self._places)}
         with suppress(OSError):  # the ports hold for this run
-            make_private_folder(os.path.dirname(self._file))
+            create_private_folder(os.path.dirname(self._file))
             write_private_file(self._file, json.dumps(every).encode())
 
 

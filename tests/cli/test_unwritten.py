@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.private_files import make_private_folder, open_private_file
+from kwcli.private_files import create_private_folder, open_private_file
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw
 
@@ -101,11 +101,11 @@ def test_files_are_private_and_folders_that_are_there_stay_as_they_are(tmp_path:
     assert there.read_bytes() == b"packets"
     shared = tmp_path / "shared"
     shared.mkdir(mode=0o775)
-    make_private_folder(str(shared / "a" / "b"))
-    make_private_folder(str(shared))
+    create_private_folder(str(shared / "a" / "b"))
+    create_private_folder(str(shared))
     assert [mode(path) for path in (shared, shared / "a", shared / "a" / "b")] == [0o775, 0o700, 0o700]
     with pytest.raises(FileExistsError):
-        make_private_folder(str(there))
+        create_private_folder(str(there))
 
 
 @pytest.mark.usefixtures("open_to_all")

@@ -91,7 +91,7 @@ def test_what_is_wrong_is_not_kept(tmp_path: Path, profiles: Profiles, code: str
 )
 def test_an_editor_that_fails(tmp_path: Path, profiles: Profiles, program: str, line: str) -> None:
     profiles.write("p", [("bootstrap.servers", "a:1")])
-    profiles.make_active("p")
+    profiles.set_active("p")
     done = run(tmp_path, "edit", EDITOR=program)
     assert (done.code, done.err) == (Exit.FAILURE, line)
 

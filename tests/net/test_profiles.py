@@ -106,7 +106,7 @@ def test_list(home: Path) -> None:
     profiles = Profiles(home / "kw")
     profiles.write("prod", {"bootstrap.servers": "p:1", "security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"})
     profiles.write("dev", [("bootstrap.servers", "d:1")])
-    profiles.make_active("prod")
+    profiles.set_active("prod")
     assert run(home, "list").out == (
         "  profile  protocol   mechanism  servers\n"
         "  dev      PLAINTEXT  -          d:1\n"
@@ -117,7 +117,7 @@ def test_list(home: Path) -> None:
     assert json.loads(run(home, "list", "-o", "json").out) == rows
     assert run(home, "use", "--none").err == "kw: no profile is active\n"
     assert "*" not in run(home, "list").out
-    profiles.make_active("dev")
+    profiles.set_active("dev")
     profiles.remove("dev")
     assert (profiles.list_names(), profiles.read_active_name()) == (["prod"], None)
 
@@ -126,7 +126,7 @@ def test_who_wins(home: Path, tmp_path: Path) -> None:
     profiles = Profiles(home / "kw")
     for name in ("asked", "variable", "active"):
         profiles.write(name, {"bootstrap.servers": f"{name}:1", "client.id": name})
-    profiles.make_active("active")
+    profiles.set_active("active")
     file = tmp_path / "f.properties"
     file.write_text("bootstrap.servers=file:1\n")
 
@@ -150,7 +150,7 @@ def test_a_profile_that_is_not_there(home: Path) -> None:
     with pytest.raises(Failure) as caught:
         build_client_config(env_of(home), ConnectionOptions(profile="prid"))
     assert (caught.value.text, caught.value.code) == ('there is no profile prid (did you mean "prod"?)', Exit.USAGE)
-    Profiles(home / "kw").make_active("prod")
+    Profiles(home / "kw").set_active("prod")
     (home / "kw/profiles/prod.properties").unlink()
     config = build_client_config(env_of(home), ConnectionOptions())
     assert config.origin == "default"
@@ -179,7 +179,7 @@ def test_a_profile_that_others_can_change_is_not_used(place: str, mode: int, sai
     profiles = Profiles(home / "kw")
     profiles.write("p", {"bootstrap.servers": "p:1", "sasl.password": "hunter2"})
     if how == "active":
-        profiles.make_active("p")
+        profiles.set_active("p")
     file = home / "kw" / place
     os.chmod(file, mode)
     words = ["profile", "show", "p"] if how == "show" else ["call", "Metadata", *(["--profile", "p"] * (how == "flag"))]

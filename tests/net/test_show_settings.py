@@ -104,7 +104,7 @@ def test_dump_says_where_each_value_is_from(tmp_path: Path) -> None:
 def test_dump_of_the_active_profile_everywhere(tmp_path: Path) -> None:
     profiles = Profiles(tmp_path / "kw")
     path = profiles.write("prod", [("bootstrap.servers", "p:1")])
-    profiles.make_active("prod")
+    profiles.set_active("prod")
     for command in COMMANDS:
         assert (
             f"p:1                profile prod {path}:1" in dump(tmp_path, *command).out

@@ -173,7 +173,7 @@ def test_a_profile_is_told_with_its_line(tmp_path: Path) -> None:
     assert build_client_config(env, ConnectionOptions(profile="p")).warnings == (
         f"unknown property foo (--profile p, {path}:3)",
     )
-    Profiles(tmp_path / "kw").make_active("p")
+    Profiles(tmp_path / "kw").set_active("p")
     assert build_client_config(env, ConnectionOptions()).warnings == (
         f"unknown property foo (active profile p, {path}:3)",
     )

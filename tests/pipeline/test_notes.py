@@ -50,7 +50,7 @@ def test_a_task_says_why_there_is_no_split(staging: Staging) -> None:
 
 def test_a_task_waits_for_nobody_whose_folder_is_gone(staging: Staging, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver_task_coordination, "GONE_S", 0.2)
-    Coordination(staging).make_folder()
+    Coordination(staging).create_folder()
     timer = Timer(0.1, lambda: staging.files.remove(staging.folder))
     timer.start()
     with pytest.raises(Failure, match="files were deleted while kw wrote them"):

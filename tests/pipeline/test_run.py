@@ -329,7 +329,7 @@ def test_a_full_disk_leaves_the_tables_as_they_were(tmp_path: Path, monkeypatch:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def open_new(files: OutputFolder, path: str) -> BinaryIO:
-        files.make_folder(os.path.dirname(path))
+        files.create_folder(os.path.dirname(path))
         return io.BufferedWriter(Full(files.full_path(path), "xb"), 1)
 
     monkeypatch.setattr(OutputFolder, "open_new", open_new)

@@ -32,13 +32,13 @@ class Crashing(Quick):
         if Crashing.left < 0:
             raise Crash
 
-    def make_folder(self, path: str) -> None:
+    def create_folder(self, path: str) -> None:
         self._step()
-        super().make_folder(path)
+        super().create_folder(path)
 
     def open_new(self, path: str) -> BinaryIO:
         if Crashing.left == 0:
-            super().make_folder(os.path.dirname(path))
+            super().create_folder(os.path.dirname(path))
             Path(self.full_path(path)).write_bytes(b"{torn")
         self._step()
         return super().open_new(path)

@@ -95,7 +95,7 @@ def verdicts(one: Filter, filter_context: FilterContext, *, answered: bool) -> I
         kind = key, version, client_id[1]
         if kind not in known:
             prefilter = filter_context.make_prefilter(watched.build_exchange_of_header(filter_context, *kind, 1))
-            known[kind] = prefilter.may_pass(one, answered=answered)
+            known[kind] = prefilter.make_test_of_selection(one, answered=answered)
         possible = known[kind]
         short = possible if isinstance(possible, bool) else possible(b"??" + frame + b"orders", 2, 2 + len(frame))
         # With the answer still to come, only a decision on the request is certain.

@@ -17,8 +17,8 @@ from decoders.tls.read_handshake import (
     TLS_1_2,
     TLS_1_3,
     HandshakeMessages,
-    describe_certificate,
     read_certificate,
+    read_certificate_facts,
     read_client_hello,
     read_encrypted_extensions,
     read_server_hello,
@@ -98,11 +98,11 @@ def test_a_certificate(certificate: bytes) -> None:
     assert read_certificate(b"\0" + lists + size + certificate + b"\0\0", TLS_1_3) == certificate
     assert read_certificate(b"\0\0\0", TLS_1_2) == b""
     assert read_certificate(b"\0\0\0\0", TLS_1_3) == b""
-    facts = describe_certificate(certificate)
+    facts = read_certificate_facts(certificate)
     assert facts is not None
     assert (facts.subject, facts.issuer) == ("CN=kafka1,O=Example", "CN=kafka1,O=Example")
     assert facts.expires.startswith("20")
-    assert describe_certificate(certificate[:-1]) is None
+    assert read_certificate_facts(certificate[:-1]) is None
 
 
 @given(st.lists(st.binary(max_size=300), max_size=6), st.data())
@@ -131,7 +131,7 @@ def test_any_bytes_are_read(data: bytes) -> None:
     read_encrypted_extensions(data)
     assert len(read_certificate(data, TLS_1_2)) <= len(data)
     assert len(read_certificate(data, TLS_1_3)) <= len(data)
-    assert describe_certificate(data) is None
+    assert read_certificate_facts(data) is None
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the program openssl")

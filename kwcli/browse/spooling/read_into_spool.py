@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kwcli.reading.read_captures_by_time import Captures
     from kwcli.run_environment import Environment
 
-__all__ = ["CaptureFaults", "ReadProgress", "ReaderReport", "ReadingEnded", "SpoolingRun", "describe_defect"]
+__all__ = ["CaptureFaults", "ReadProgress", "ReaderReport", "ReadingEnded", "SpoolingRun", "make_report_of_defect"]
 
 Send = Callable[[Any], None]
 # So long (s) rows wait for others, at most: the first ones, and those of a slow source.
@@ -41,7 +41,7 @@ class ReaderReport(NamedTuple):
     text: str
 
 
-def describe_defect(defect: Exception) -> ReaderReport:
+def make_report_of_defect(defect: Exception) -> ReaderReport:
     """The line for a defect of kw in a process that has no screen."""
     return ReaderReport(f"kw: defect: {type(defect).__name__}: {defect}")
 
@@ -173,7 +173,7 @@ class SpoolingRun:
         except BrokenPipeError:
             return
         except Exception as defect:
-            send(describe_defect(defect))
+            send(make_report_of_defect(defect))
             code = int(Exit.FAILURE)
         send(ReadingEnded(code, full))
 

@@ -24,7 +24,7 @@ from kwcli.browse.spooling.questions import (
     RowsFound,
     SortRows,
 )
-from kwcli.browse.spooling.read_into_spool import CaptureFaults, ReadingEnded, describe_defect
+from kwcli.browse.spooling.read_into_spool import CaptureFaults, ReadingEnded, make_report_of_defect
 from kwcli.browse.spooling.spool import BlockLost, NewBlock, SpooledRows
 from kwcli.output.renderers import WantedPaths
 
@@ -117,7 +117,7 @@ class Searcher:
             try:
                 self._questions[number] = getattr(module, answering[1])(message, self)
             except Exception as defect:  # the other questions are still answered
-                self._send(describe_defect(defect))
+                self._send(make_report_of_defect(defect))
 
     @property
     def settings(self) -> Settings:
@@ -140,7 +140,7 @@ class Searcher:
                 worked |= self._work_on_question(number)
             except Exception as defect:  # the other questions are still answered
                 del self._questions[number]
-                self._send(describe_defect(defect))
+                self._send(make_report_of_defect(defect))
         if not worked and self.ended and self._unloaded:
             import_module(f"{_PACKAGE}.{self._unloaded.pop(0)}")
             return True

@@ -47,7 +47,7 @@ def add_profile(env: Environment, name: str, given: NewProfile) -> None:
     pairs = {key: make_path_absolute(key, value, "") for source in reversed(sources) for key, value in source.pairs}
     path = profiles.write(name, pairs)
     if given.active:
-        profiles.make_active(name)
+        profiles.set_active(name)
     env.report(f"kw: {'the active profile is' if given.active else 'wrote profile'} {name}: {path}")
 
 

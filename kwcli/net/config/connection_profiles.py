@@ -14,7 +14,7 @@ from decoders.wire.redact_text import redact_text
 from kwcli.net.config.client_properties import PUBLIC_OPTIONS, Pair, is_hidden_value, redact_urls_in_value
 from kwcli.net.config.merge_settings import SettingSource, merge_setting_sources
 from kwcli.net.config.unknown_properties import redact_name
-from kwcli.private_files import can_be_changed_by_others, make_private_folder, write_private_file
+from kwcli.private_files import can_be_changed_by_others, create_private_folder, write_private_file
 from kwcli.run_environment import Environment, Exit, Failure
 from kwcli.user_folders import own_folder
 
@@ -130,7 +130,7 @@ class Profiles:
             raise Failure(f"there is a profile {other} already; --force replaces it", Exit.USAGE)
         os.replace(self.path_of_profile(name), path)
         if self.read_active_name() == name:
-            self.make_active(other)
+            self.set_active(other)
         return path
 
     def find_profile_in_use(self, env: Environment) -> tuple[str, str] | None:
@@ -146,9 +146,9 @@ class Profiles:
         self.read_pairs(name)
         os.unlink(self.path_of_profile(name))
         if self.read_active_name() == name:
-            self.make_active(None)
+            self.set_active(None)
 
-    def make_active(self, name: str | None) -> None:
+    def set_active(self, name: str | None) -> None:
         """Make a profile the active one; with None, none is active."""
         if name is None:
             with suppress(FileNotFoundError):
@@ -159,7 +159,7 @@ class Profiles:
 
     def _write_file(self, path: str, text: str) -> None:
         try:
-            make_private_folder(os.path.dirname(path))
+            create_private_folder(os.path.dirname(path))
             write_private_file(path, text.encode())
         except OSError as error:
             raise Failure(f"{path} cannot be written: {_format_os_error(error)}") from None

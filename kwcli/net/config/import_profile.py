@@ -114,7 +114,7 @@ def _save_profile(env: Environment, name: str, source: SettingSource, options: I
         remedy = f"give -b, or add bootstrap.servers to {path}"
         env.report(f"kw: warning: {source.origin} does not say where the cluster is: {remedy}")
     if options.active:
-        profiles.make_active(name)
+        profiles.set_active(name)
     env.report(f"kw: {'the active profile is' if options.active else 'wrote profile'} {name}: {path}")
 
 

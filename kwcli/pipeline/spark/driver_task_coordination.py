@@ -50,9 +50,9 @@ class Coordination:
 
     # -- splits --------------------------------------------------------------------------------------------------------
 
-    def make_folder(self) -> None:
+    def create_folder(self) -> None:
         """Make the folder: tasks may wait for files from now on."""
-        self._files.make_folder(self._folder)
+        self._files.create_folder(self._folder)
 
     def add_split(self, number: int, split: Split) -> None:
         """Write a split that is known."""

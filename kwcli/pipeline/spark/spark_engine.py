@@ -129,7 +129,7 @@ class _PlanningThread:
             self._coordination.add_planning_failure(str(problem))  # a task reports it
 
     def __enter__(self) -> None:
-        self._coordination.make_folder()
+        self._coordination.create_folder()
         self._thread.start()
 
     def __exit__(self, kind: object, *_: object) -> None:

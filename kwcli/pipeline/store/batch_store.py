@@ -129,7 +129,7 @@ class BatchStore:
     def open(self) -> None:
         """Make the folder where it is missing, take its lock, end an interrupted batch. Raises Failure."""
         refuse_foreign_folder(self.files, self.name)
-        self.files.make_folder(CONTROL)
+        self.files.create_folder(CONTROL)
         self._lock.require(self.name)
         try:
             if self.files.exists(MANIFEST):
@@ -138,7 +138,7 @@ class BatchStore:
                 )
             write_folder_mark(self.files)
             for path in (COMMITS, STATES):
-                self.files.make_folder(path)
+                self.files.create_folder(path)
             self.recover_last_batch()
         except BaseException:
             self._lock.release()
@@ -193,7 +193,7 @@ class BatchStore:
     def start_staging(self, batch: int) -> BatchStaging:
         """The staging of a batch; its folder is made."""
         staging = BatchStaging(self.files, batch, renames=self.renames)
-        self.files.make_folder(staging.folder)
+        self.files.create_folder(staging.folder)
         return staging
 
     # -- a commit ------------------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ class DeltaLogs(TableLogs[DeltaTable]):
     def _open_log(self, table: str) -> tuple[DeltaTable, frozenset[str]]:
         place = self._files.full_path(table)
         if not DeltaTable.is_deltatable(place):
-            self._files.make_folder(table)
+            self._files.create_folder(table)
             schema = Schema.from_arrow(SCHEMAS[table].append(_DATE))
             return DeltaTable.create(place, schema, partition_by=["date"]), frozenset()
         log = DeltaTable(place)

@@ -121,7 +121,7 @@ class IcebergLogs(TableLogs[Table]):
         return path.removeprefix(_format_uri(self._files, ""))
 
     def _open_log(self, table: str) -> tuple[Table, frozenset[str]]:
-        self._files.make_folder(_metadata_folder(table))
+        self._files.create_folder(_metadata_folder(table))
         catalog = FolderCatalog(self._files)
         log = catalog.newest_table(table)
         if log is None or log.metadata.location != _format_uri(self._files, f"{_FOLDER}/{table}"):

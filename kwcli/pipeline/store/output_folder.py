@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import BinaryIO, Final
 
-from kwcli.private_files import make_private_folder, open_private_file
+from kwcli.private_files import create_private_folder, open_private_file
 from kwcli.run_environment import Failure
 
 _LOOK_S: Final = 0.02
@@ -149,18 +149,18 @@ class OutputFolder:
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
-    def make_folder(self, path: str) -> None:
+    def create_folder(self, path: str) -> None:
         """Make a folder and the folders above it, for their owner only; it may be there already."""
-        make_private_folder(self.full_path(path))
+        create_private_folder(self.full_path(path))
 
     def open_new(self, path: str) -> BinaryIO:
         """A new file, synced when it is closed; its folder is made."""
-        self.make_folder(os.path.dirname(path))
+        self.create_folder(os.path.dirname(path))
         return io.BufferedWriter(_Synced(self.full_path(path), "xb", opener=open_private_file))
 
     def open_temporary(self, path: str, buffering: int = io.DEFAULT_BUFFER_SIZE) -> BinaryIO:
         """A new file that need not outlive a power cut; its folder is made."""
-        self.make_folder(os.path.dirname(path))
+        self.create_folder(os.path.dirname(path))
         return io.BufferedWriter(io.FileIO(self.full_path(path), "xb", opener=open_private_file), buffering)
 
     def rename(self, path: str, to: str) -> None:
@@ -201,7 +201,7 @@ class OutputFolder:
 
     def move(self, path: str, to: str) -> None:
         """Rename into a folder that may have to be made."""
-        self.make_folder(os.path.dirname(to))
+        self.create_folder(os.path.dirname(to))
         self.rename(path, to)
 
     def sync_all(self, path: str) -> None:

@@ -64,7 +64,7 @@ class TableStore:
         Raises Failure where the folder is something else, or another run has it.
         """
         refuse_foreign_folder(self.files, self.name)
-        self.files.make_folder(CONTROL)
+        self.files.create_folder(CONTROL)
         self._lock.require(self.name)
         try:
             if self.files.list_names(COMMITS):
@@ -128,7 +128,7 @@ class TableStore:
     def start_staging(self) -> Staging:
         """The staging of a new run; its folder is made."""
         staging = Staging(self.files, uuid.uuid4().hex)
-        self.files.make_folder(staging.folder)
+        self.files.create_folder(staging.folder)
         return staging
 
     def commit(
@@ -180,7 +180,7 @@ def write_folder_mark(files: OutputFolder) -> None:
 def put_tables_in_place(files: OutputFolder, journal: Mapping[str, Any]) -> None:
     """Put the new tables and the manifest in place, as the journal says; every step may have happened already."""
     staging = Staging(files, journal["run"])
-    files.make_folder(staging.old)
+    files.create_folder(staging.old)
     for name in ALL_TABLES:
         new, old = f"{staging.tables}/{name}", f"{staging.old}/{name}"
         wanted = name in journal["tables"]

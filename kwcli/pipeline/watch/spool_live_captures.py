@@ -36,7 +36,7 @@ from kwcli.output.short_texts import count_of
 from kwcli.pipeline.background_call import BackgroundCall
 from kwcli.pipeline.read.split_and_file_range import Problem
 from kwcli.pipeline.store.staging_folder import CONTROL
-from kwcli.private_files import make_private_folder
+from kwcli.private_files import create_private_folder
 from kwcli.reading.live.live_inputs import LiveInput, LiveInputs, list_live_inputs
 from kwcli.run_environment import Failure
 
@@ -82,12 +82,12 @@ class LiveSpool:
         self._inputs = list_live_inputs((), commands, interfaces)
         self._live = LiveInputs(self._inputs, self, env, restart=restart)
         if self._inputs:
-            make_private_folder(self._root)
+            create_private_folder(self._root)
         left = {unquote(name.removeprefix("at-")) for name in _list_names(self._root)}
         self._left_ns = {name: _latest_change_ns(self._folder_of(name)) for name in left}
         names = [one.point for one in self._inputs]
         for name in names:
-            make_private_folder(self._folder_of(name))
+            create_private_folder(self._folder_of(name))
         self.names = tuple(dict.fromkeys([*names, *sorted(left)]))
         self._writers = [_SpoolWriter(self._folder_of(name), name, env) for name in names]
         self._lock = Lock()

@@ -217,7 +217,7 @@ class FilteredConnection:
             self.build_exchange_of_header(filter_context, api_key, version, client_id, 0)
         )
         return join_by_or(
-            prefilter.may_pass(each.filter, answered=each.side == "response")
+            prefilter.make_test_of_selection(each.filter, answered=each.side == "response")
             for each in rules
             if each.may_match(api_key)
         )

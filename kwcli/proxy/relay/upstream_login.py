@@ -371,9 +371,9 @@ class BrokerLogin:
     def _start_mechanism(self) -> None:
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(self._timeout_s, self._end_login_after_timeout)
-        self._asking = loop.create_task(self._make_mechanism())
+        self._asking = loop.create_task(self._create_mechanism())
 
-    async def _make_mechanism(self) -> None:
+    async def _create_mechanism(self) -> None:
         try:
             mechanism = await self._logins.make_mechanism(self._address)
         except Failure as failure:

@@ -135,7 +135,7 @@ class Inbound:
         """The TLS context for the next connection."""
         return self._fixed if self._given else self._context_for_name("")
 
-    def describe_certificate(self) -> tuple[datetime, list[str]]:
+    def read_certificate_end_and_names(self) -> tuple[datetime, list[str]]:
         """When the user's certificate ends, and the names that it is for."""
         assert self._given is not None
         certificate = x509.load_pem_x509_certificate(self._given.certificates.encode())

@@ -162,7 +162,7 @@ class ConnectionFaultDecider:
             rule = each.rule
             if each.ended or not rule.may_match(api_key, version):
                 continue
-            possible = prefilter.may_pass(rule.filter, answered=rule.side == "answer")
+            possible = prefilter.make_test_of_selection(rule.filter, answered=rule.side == "answer")
             found.append(possible)
             if possible and api_key == FETCH and rule.action.name in _ERRORS:
                 found.append(prefilter_fetch_session(version, client_id))
