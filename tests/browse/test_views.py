@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import shlex
 import subprocess
 import sys
+from array import array
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +26,7 @@ from kwcli.browse.cut_packets import find_reason_against_cutting, make_cutting_w
 from kwcli.browse.panes.findings_pane import make_evidence_filter
 from kwcli.browse.spooling.count_top import TopCounter
 from kwcli.browse.spooling.learned_schemas import SchemasLearned
-from kwcli.browse.spooling.questions import CountTop
+from kwcli.browse.spooling.questions import CountTop, RowsFound
 from kwcli.browse.spooling.search_spool import Searcher
 from kwcli.browse.work_and_source import Source
 from kwcli.capture_options import CaptureOptions
@@ -85,6 +88,53 @@ def test_gaps_times_and_unanswered_requests_are_on_the_ladder() -> None:
         assert lines[0].startswith("   +0.000000")
 
     run_steps(Browsing(), steps, (110, 24))
+
+
+def test_a_ladder_of_40_columns_has_the_names_of_requests() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        browsing.app.list_pane.move_to(14)
+        text = await press(browsing, pilot, "L")
+        assert "17:34:44.688 admin  ─▶ 2  CreateTopics 4\n" in text
+        assert "17:34:45.246 admin  ◀─ 2  558ms TOPIC_AL\n" in text
+        assert "0028  00 00 00 00 00 00 00 ea  ........" in await press(browsing, pilot, "1", "enter", "x")
+
+    run_steps(Browsing(), steps, (40, 24))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_ladder_is_the_same_whatever_parts_its_rows_come_in(seed: int) -> None:
+    """Rows are found as they settle, so that messages come before ones that are there already."""
+    generator = random.Random(seed)
+    count = 60
+    sent = [generator.randrange(1, 40 * 10**9) for _ in range(count)]
+    rows = sorted((at + generator.choice((0, 5, 3 * 10**9)), at) for at in sent)
+    both = [(began, ended if ended > began else 0) for ended, began in rows]
+
+    async def steps(browsing: Browsing, _: Any) -> None:
+        pane = browsing.app.ladder_pane
+        pane.begin_ladder(1, "", None)
+        begin = 0
+        while begin < count:
+            end = min(begin + generator.randrange(1, 9), count)
+            if pane.steps:
+                pane.cursor = generator.randrange(len(pane.steps))
+            on = pane.steps[pane.cursor] if pane.steps else None
+            times = array("Q", [each for pair in both[begin:end] for each in pair])
+            pane.take_part(RowsFound(1, array("Q", range(begin, end)).tobytes(), end, times.tobytes()))
+            if on is not None and on[2] != 2:
+                assert pane.steps[pane.cursor] == on
+            begin = end
+        messages = sorted(
+            (time_ns, number, kind) for number, pair in enumerate(both) for kind, time_ns in enumerate(pair) if time_ns
+        )
+        expected = messages[:1]
+        for before, step in pairwise(messages):
+            if step[0] - before[0] >= 10**9:
+                expected.append((before[0], step[0] - before[0], 2))
+            expected.append(step)
+        assert pane.steps == expected
+
+    run_steps(Browsing("tests/browse/empty.pcap"), steps)
 
 
 def test_a_transaction_has_a_ladder() -> None:

@@ -53,7 +53,7 @@ class BytesPane(LinePane):
     @property
     def each(self) -> int:
         """Bytes a line."""
-        return 16 if self.size.width >= 78 else 8 if self.size.width >= 42 else 4
+        return next((count for count in (16, 8) if self.size.width >= 4 * count + 7), 4)
 
     def show_field(self, message: MessageFields, field: TreeField | None) -> None:
         """Show the side of a field, with its bytes lit; other fields of that side leave the dump where it is."""

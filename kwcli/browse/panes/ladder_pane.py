@@ -10,7 +10,9 @@ Arrows are in the order of their times, requests and responses apart. A gap of a
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.segment import Segment
@@ -44,6 +46,8 @@ __all__ = ["LadderPane"]
 _GAP_NS: Final = NS
 _CLIENT_CELLS: Final = 14
 _BROKER_CELLS: Final = 6
+# Narrower panes have short arrows and names, and the answers' times where requests have their names.
+_NARROW: Final = 60
 _LIMITS: Final = FactLimits(4, 24)
 # Kinds of lines.
 _REQUEST, _RESPONSE, _GAP = 0, 1, 2
@@ -88,34 +92,45 @@ class LadderPane(LinePane):
         times.frombytes(part.times)
         if not numbers:
             return
+        came: list[tuple[int, int, int]] = []
         for at, number in enumerate(numbers):
             sent, answered = times[2 * at], times[2 * at + 1]
             if sent:
-                self._messages.append((sent, number, _REQUEST))
+                came.append((sent, number, _REQUEST))
             if answered:
-                self._messages.append((answered, number, _RESPONSE))
-        self._messages.sort()
-        here = self.steps[self.cursor][1:] if self.cursor < len(self.steps) else None
-        self._add_gaps()
+                came.append((answered, number, _RESPONSE))
+        if not came:
+            return
+        here = self.steps[self.cursor] if self.cursor < len(self.steps) else None
+        first_new = self._add_messages(came)
         if self._wanted is not None:
-            self._go_to_row(self._wanted, _REQUEST)
-        elif here is not None:
-            self._go_to_row(*here)
+            self._go_to_row(self._wanted, _REQUEST, first_new)
+        elif here is not None and self.cursor >= first_new:
+            self._go_to_row(*here[1:], first_new)
         self.redraw_lines()
         self.call_after_refresh(self.show_cursor)
 
-    def _add_gaps(self) -> None:
-        self.steps = []
-        before: int | None = None
-        for step in self._messages:
+    def _add_messages(self, came: list[tuple[int, int, int]]) -> int:
+        """Put messages at their places; returns the first line that is another one now. Lines before it stay."""
+        earliest = min(came)
+        at = bisect_left(self._messages, earliest)
+        self._messages[at:] = sorted(self._messages[at:] + came)
+        line = bisect_left(self.steps, earliest)
+        if line and self.steps[line - 1][2] == _GAP:
+            line -= 1
+        del self.steps[line:]
+        before = self._messages[at - 1][0] if at else None
+        for step in islice(self._messages, at, None):
             if before is not None and step[0] - before >= _GAP_NS:
                 self.steps.append((before, step[0] - before, _GAP))
             self.steps.append(step)
             before = step[0]
+        return line
 
-    def _go_to_row(self, number: int, kind: int) -> None:
-        for at, (_, its_number, its_kind) in enumerate(self.steps):
-            if its_number == number and its_kind == kind:
+    def _go_to_row(self, number: int, kind: int, first: int) -> None:
+        """Put the cursor on a message, where it is in this line or a later one."""
+        for at in range(first, len(self.steps)):
+            if self.steps[at][1:] == (number, kind):
                 self.cursor = at
                 return
 
@@ -151,13 +166,16 @@ class LadderPane(LinePane):
         elif self.time_form is TimeForm.DELTA:
             since_ns = self._time_before(at)
         when = format_row_time(time_ns, since_ns, find_zone(self.settings.zone))
-        client = cut(escape_text(row.client_id or "") or row.client.rpartition(":")[0], _CLIENT_CELLS)
+        narrow = self.size.width < _NARROW
+        client_cells, broker_cells = (6, 2) if narrow else (_CLIENT_CELLS, _BROKER_CELLS)
+        client = cut(escape_text(row.client_id or "") or row.client.rpartition(":")[0], client_cells)
         node = self.rows.nodes.get(row.broker)
-        broker = str(node) if node is not None else cut(row.broker.rpartition(":")[2], _BROKER_CELLS)
-        arrow = "───▶" if kind == _REQUEST else "◀───"
+        broker = str(node) if node is not None else cut(row.broker.rpartition(":")[2], broker_cells)
+        line = "─" if narrow else "───"
+        arrow = f"{line}▶" if kind == _REQUEST else f"◀{line}"
         head = (
-            f"{colors.dim}{when}{colors.off}  {colors.client}{client}{colors.off}"
-            f"{' ' * (_CLIENT_CELLS - cell_width(client))} {arrow} {broker:<{_BROKER_CELLS}} "
+            f"{colors.dim}{when}{colors.off}{'' if narrow else ' '} {colors.client}{client}{colors.off}"
+            f"{' ' * (client_cells - cell_width(client))} {arrow} {broker:<{broker_cells}} "
         )
         row.view("request")  # both sides are read for it
         trouble = escape_text(format_exchange_trouble(row))
@@ -167,11 +185,13 @@ class LadderPane(LinePane):
             name = row.api or "SASL token"
             version = "" if row.api_version is None else f" {row.api_version}"
             open_end = f" {colors.bad}{trouble}{colors.off}" if trouble and row.response_ns is None else ""
-            return f"{head}{'':>6}  {colors.api}{name}{version}{colors.off}{open_end} {escape_text(' '.join(said))}"
+            head = head if narrow else f"{head}{'':>6}  "
+            return f"{head}{colors.api}{name}{version}{colors.off}{open_end} {escape_text(' '.join(said))}"
         took = "" if row.latency_ms is None else format_latency(row.latency_ms)
         size = "" if row.response_size is None else format_size(row.response_size)
         bad = f"{colors.bad}{trouble}{colors.off} " if trouble else ""
-        return f"{head}{took:>6}  {bad}{colors.dim}{row.api or 'answer'} {size}{colors.off}"
+        head = f"{head}{took} " if narrow else f"{head}{took:>6}  "
+        return f"{head}{bad}{colors.dim}{row.api or 'answer'} {size}{colors.off}"
 
     def _time_before(self, at: int) -> int:
         for place in range(at - 1, -1, -1):

@@ -30,5 +30,5 @@ LadderPane, FindingsPane, TopPane { height: 1fr; display: none; }
 MessagePane { height: 1fr; width: 1fr; }
 BytesPane { display: none; height: 1fr; border-top: solid ansi_default; }
 BytesPane.shown { display: block; }
-#message.beside BytesPane { width: 81; border-top: none; border-left: solid ansi_default; }
+#message.beside BytesPane { width: 73; border-top: none; border-left: solid ansi_default; }
 """
