@@ -328,7 +328,7 @@ class Pairing:
         """Note the first frame of a stream: with this tag it is a token, of a client of 0.9 with GSSAPI."""
         self.opening = False
         if size > 0 and tag == GSSAPI_TAG:
-            self.sasl.begin_with_token()
+            self.sasl.follow_first_token()
             self._set_framing_of_sasl_phase()
 
     # Frames: called by framing, and by code that has whole frames.
@@ -439,7 +439,7 @@ class Pairing:
             if self._find_id_of_request_under_way() == correlation_id and correlation_id not in self.early:
                 self.early[correlation_id] = frame
             else:
-                self.settle_orphan_response(frame, correlation_id)
+                self.settle_response_without_request(frame, correlation_id)
             return
         self.budget.held -= len(exchange.request_raw or b"")
         set_response_of_exchange(exchange, frame)
@@ -467,7 +467,7 @@ class Pairing:
             return None
         return int(CORRELATION.unpack_from(direction.parts[0], 8)[0])
 
-    def settle_orphan_response(self, frame: Frame, correlation_id: int) -> None:
+    def settle_response_without_request(self, frame: Frame, correlation_id: int) -> None:
         """Settle a response for which no request waits."""
         from decoders.exchanges.guess_request_of_response import (  # few captures have any
             note_unasked_answer,
@@ -677,7 +677,7 @@ class Pairing:
         close_direction(self.responses, over=how in ("fin", "rst"))
         close_direction(self.requests, over=how in ("fin", "rst"))
         for correlation_id, frame in self.early.items():
-            self.settle_orphan_response(frame, correlation_id)
+            self.settle_response_without_request(frame, correlation_id)
         self.early = {}
         for exchange in self.in_flight.take_all_requests():
             self.budget.held -= len(exchange.request_raw or b"")

@@ -215,7 +215,7 @@ class Sasl(Generic[T]):
         self.phase = SaslPhase.KAFKA if error_code else SaslPhase.TOKENS
         self.left = PAIRS.get(self.mechanism, 0)
 
-    def begin_with_token(self) -> None:
+    def follow_first_token(self) -> None:
         """Follow a bare GSSAPI token with which the connection began."""
         self.phase = SaslPhase.TOKENS
         self.mechanism = GSSAPI

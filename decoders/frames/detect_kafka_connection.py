@@ -211,7 +211,7 @@ class UndecidedConnection:
         if asked is None:
             return False
         verdict = judge_response(data, at, *asked)
-        if verdict == YES or (verdict != NO and self._count_pair(other, correlation_id)):
+        if verdict == YES or (verdict != NO and self._have_heads_matched_often_enough(other, correlation_id)):
             self.client = other.half
         return verdict != NO
 
@@ -223,7 +223,7 @@ class UndecidedConnection:
             (4 <= size <= FRAME_MAX and bool(other.asked)) or (self.tokens and 0 <= size <= TOKEN_MAX)
         )
 
-    def _count_pair(self, client: UndecidedSide, correlation_id: int) -> bool:
+    def _have_heads_matched_often_enough(self, client: UndecidedSide, correlation_id: int) -> bool:
         """Whether heads have matched often enough; each request counts once."""
         client.asked.pop(correlation_id)
         client.pairs += correlation_id != 0

@@ -104,7 +104,7 @@ class AdoptedRun:
             assert correlation_id is not None
             asked = pairing.in_flight.take_request(correlation_id)
             if asked is None:
-                pairing.settle_orphan_response(frame, correlation_id)
+                pairing.settle_response_without_request(frame, correlation_id)
             else:
                 pairing.budget.held -= len(asked.request_raw or b"")
                 set_response_of_exchange(asked, frame)

@@ -75,11 +75,11 @@ class PortraitKind(NamedTuple):
     in_time: bool = False
 
 
-def _count_cell(key: str) -> Cell:
+def _make_count_cell(key: str) -> Cell:
     return lambda row: f"{row[key]:,}" if row[key] else _NOTHING
 
 
-def _size_cell(key: str) -> Cell:
+def _make_size_cell(key: str) -> Cell:
     return lambda row: _NOTHING if row[key] is None else format_size(row[key])
 
 
@@ -88,11 +88,11 @@ def _format_sizes(row: Row) -> str:
     return "" if sent is None else f"{format_size(sent)} sent, {format_size(got)} got"
 
 
-def _time_cell(key: str) -> Cell:
+def _make_time_cell(key: str) -> Cell:
     return lambda row: _NOTHING if row[key] is None else format_latency(row[key])
 
 
-def _names_cell(key: str) -> Cell:
+def _make_names_cell(key: str) -> Cell:
     """A cell with the first names of a list, and how many more there are."""
 
     def cell(row: Row) -> str:
@@ -105,12 +105,12 @@ def _names_cell(key: str) -> Cell:
 
 _SHOWN: Final = 3
 _NUMBERS: Final = (
-    PortraitColumn("count", _count_cell("count"), 0, right=True),
-    PortraitColumn("errors", _count_cell("errors"), 3, right=True, paint="bad"),
-    PortraitColumn("p50", _time_cell("p50"), 9, right=True),
-    PortraitColumn("p99", _time_cell("p99"), 7, right=True),
-    PortraitColumn("sent", _size_cell("request_bytes"), 11, right=True),
-    PortraitColumn("got", _size_cell("response_bytes"), 12, right=True),
+    PortraitColumn("count", _make_count_cell("count"), 0, right=True),
+    PortraitColumn("errors", _make_count_cell("errors"), 3, right=True, paint="bad"),
+    PortraitColumn("p50", _make_time_cell("p50"), 9, right=True),
+    PortraitColumn("p99", _make_time_cell("p99"), 7, right=True),
+    PortraitColumn("sent", _make_size_cell("request_bytes"), 11, right=True),
+    PortraitColumn("got", _make_size_cell("response_bytes"), 12, right=True),
 )
 PORTRAITS: Final[dict[str, PortraitKind]] = {
     "clients": PortraitKind(
@@ -120,14 +120,14 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
         (
             PortraitColumn("client", lambda row: _name_of_row(row, "client_id", "addresses"), paint="client"),
             PortraitColumn("software", lambda row: escape_text(format_software(row)) or _NOTHING, 5),
-            PortraitColumn("user", _names_cell("users"), 6, says="users"),
-            PortraitColumn("address", _names_cell("addresses"), 8),
-            PortraitColumn("via", _names_cell("via_addresses"), 9, says="via_addresses"),
-            PortraitColumn("conns", _count_cell("connections"), 10, right=True),
+            PortraitColumn("user", _make_names_cell("users"), 6, says="users"),
+            PortraitColumn("address", _make_names_cell("addresses"), 8),
+            PortraitColumn("via", _make_names_cell("via_addresses"), 9, says="via_addresses"),
+            PortraitColumn("conns", _make_count_cell("connections"), 10, right=True),
             *_NUMBERS,
-            PortraitColumn("writes", _names_cell("writes"), 1),
-            PortraitColumn("reads", _names_cell("reads"), 2),
-            PortraitColumn("groups", _names_cell("groups"), 4),
+            PortraitColumn("writes", _make_names_cell("writes"), 1),
+            PortraitColumn("reads", _make_names_cell("reads"), 2),
+            PortraitColumn("groups", _make_names_cell("groups"), 4),
         ),
     ),
     "groups": PortraitKind(
@@ -141,14 +141,14 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
             PortraitColumn(
                 "members", lambda row: f"{sum(each['present'] for each in row['members']):,}", 4, right=True
             ),
-            PortraitColumn("rebalances", _count_cell("rebalances"), 3, right=True),
+            PortraitColumn("rebalances", _make_count_cell("rebalances"), 3, right=True),
             PortraitColumn("lag of commits", lambda row: format_lag(row, "commit"), 0, right=True),
             PortraitColumn("of reading", lambda row: format_lag(row, "position"), 2, right=True),
             PortraitColumn("last attempt", format_last_attempts, 3, says="last_attempts"),
             PortraitColumn("read again", lambda row: format_share(row["refetched"]), 7, right=True),
             *(column._replace(drop=column.drop or 13) for column in _NUMBERS),
             PortraitColumn("protocol", lambda row: escape_text(row["protocol"] or _NOTHING), 8),
-            PortraitColumn("clients", _names_cell("clients"), 5),
+            PortraitColumn("clients", _make_names_cell("clients"), 5),
         ),
         in_time=True,
     ),
@@ -164,8 +164,8 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
             PortraitColumn("holds", lambda row: escape_text(format_holds(row)) or _NOTHING, 1),
             PortraitColumn("opened by", lambda row: escape_text(row["client_id"] or _NOTHING), 4, paint="client"),
             PortraitColumn("partitions", format_written_partitions, 5),
-            PortraitColumn("commits", _count_cell("commits"), 7, right=True),
-            PortraitColumn("aborts", _count_cell("aborts"), 6, right=True),
+            PortraitColumn("commits", _make_count_cell("commits"), 7, right=True),
+            PortraitColumn("aborts", _make_count_cell("aborts"), 6, right=True),
             *(column._replace(drop=(column.drop or 1) + 10) for column in _NUMBERS),
         ),
         in_time=True,
@@ -181,14 +181,14 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
                 "parts", lambda row: f"{len(row['partitions']):,}" if row["partitions"] else _NOTHING, 8, right=True
             ),
             PortraitColumn("written", lambda row: _format_written(row, "records"), 10, right=True),
-            PortraitColumn("written by", _names_cell("writes"), 1),
-            PortraitColumn("read by", _names_cell("reads"), 2),
+            PortraitColumn("written by", _make_names_cell("writes"), 1),
+            PortraitColumn("read by", _make_names_cell("reads"), 2),
             PortraitColumn("schemas", lambda row: format_topic_schemas(row, _SHOWN) or _NOTHING, 3, says="schemas"),
-            PortraitColumn("groups", _names_cell("groups"), 4),
-            PortraitColumn("administered by", _names_cell("administers"), 5),
+            PortraitColumn("groups", _make_names_cell("groups"), 4),
+            PortraitColumn("administered by", _make_names_cell("administers"), 5),
             PortraitColumn(
                 "only asked for by",
-                lambda row: _names_cell("asks")(row) if _only_asks_for_topic(row) else _NOTHING,
+                lambda row: _make_names_cell("asks")(row) if _only_asks_for_topic(row) else _NOTHING,
                 6,
             ),
         ),
@@ -219,7 +219,7 @@ def _name_of_row(row: Row, *keys: str) -> str:
     if "others" in row:
         return OTHERS
     value = next((row[key] for key in keys if row[key]), None)
-    return _names_cell(keys[-1])(row) if isinstance(value, list) else escape_text(value or _NOTHING)
+    return _make_names_cell(keys[-1])(row) if isinstance(value, list) else escape_text(value or _NOTHING)
 
 
 def _format_written(row: Row, key: str) -> str:

@@ -66,24 +66,26 @@ def _list_lines_of_rows(text: str) -> list[int]:
 
 
 def _read_rule(where: str, row: Any) -> IgnoreRule:
-    def refuse(text: str) -> Failure:
+    def make_failure(text: str) -> Failure:
         return Failure(f"{where}: {text}", Exit.USAGE)
 
     if not isinstance(row, dict):
-        raise refuse(f"{row!r} is no row of {', '.join(_KEYS)}")
+        raise make_failure(f"{row!r} is no row of {', '.join(_KEYS)}")
     for key, value in row.items():
         if key not in _KEYS:
-            raise refuse(f"no row has the key {key!r}{did_you_mean(key, _KEYS)}")
+            raise make_failure(f"no row has the key {key!r}{did_you_mean(key, _KEYS)}")
         if not isinstance(value, str) or not value.strip():
-            raise refuse(f"{key} is no text: {value!r}")
+            raise make_failure(f"{key} is no text: {value!r}")
     if missing := [key for key in _NEEDED if key not in row]:
-        raise refuse(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing")
+        raise make_failure(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing")
     if row["id"] not in _IDS:
-        raise refuse(f"no finding has the id {row['id']!r}{did_you_mean(row['id'], _IDS)}; kw help doctor lists them")
+        raise make_failure(
+            f"no finding has the id {row['id']!r}{did_you_mean(row['id'], _IDS)}; kw help doctor lists them"
+        )
     try:
         until_ns = _read_end(row["until"])
     except ValueError:
-        raise refuse(f"until: {row['until']!r} is no date: write 2026-12-31 or 2026-12-31T18:00:00Z") from None
+        raise make_failure(f"until: {row['until']!r} is no date: write 2026-12-31 or 2026-12-31T18:00:00Z") from None
     subjects = {key: row[key] for key in SUBJECTS if key in row}
     return IgnoreRule(where, row["id"], subjects, row["until"], until_ns)
 

@@ -308,7 +308,7 @@ class BodyPrinter:
             field = fields.get(name)
             if name in scalars:
                 shown = self._make_scalar_cell(name, item, field)
-                yield self._add_value_cut_to_width(
+                yield self._join_head_and_cut_value(
                     f"{margin}{self._paint_field_name(name)}{' ' * (room - cell_width(name))}{GAP}", shown
                 )
             elif isinstance(item, dict) and item.get("$type") == _METRICS:
@@ -326,7 +326,7 @@ class BodyPrinter:
         """The metrics that a client pushed, a line for each."""
         from kwcli.output.format_client_metrics import client_metric_lines, format_client_metrics_heading
 
-        yield self._add_value_cut_to_width(head, (format_client_metrics_heading(metrics), ""))
+        yield self._join_head_and_cut_value(head, (format_client_metrics_heading(metrics), ""))
         indent = INDENT * (depth + 1)
         room = None if self._width is None else self._width - len(indent)
         yield from (indent + line for line in client_metric_lines(metrics, room, self._palette))
@@ -339,7 +339,7 @@ class BodyPrinter:
         room = max((cell_width(path) for path, _ in leaves), default=0)
         for path, shown in leaves:
             yield from self._long.restore_values(
-                self._add_value_cut_to_width(
+                self._join_head_and_cut_value(
                     f"{INDENT * depth}{self._paint_field_name(path)}{' ' * (room - cell_width(path))}{GAP}", shown
                 )
             )
@@ -533,7 +533,7 @@ class BodyPrinter:
     def _paint_field_name(self, name: str) -> str:
         return f"{self._palette.name}{name}{self._palette.off}"
 
-    def _add_value_cut_to_width(self, head: str, shown: Cell) -> str:
+    def _join_head_and_cut_value(self, head: str, shown: Cell) -> str:
         text, paint = shown
         if self._width is not None:
             used = cell_width(head) - len(self._palette.name) - len(self._palette.off)

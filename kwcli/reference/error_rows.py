@@ -133,7 +133,7 @@ def find_codes_and_causes(words: Sequence[str]) -> tuple[list[int], list[str], l
     lines = [" ".join(words)] if len(words) > 3 and explain_line(" ".join(words), alone=True) else words
     for word in lines:
         found, missing = find_codes_of_words([word])
-        told = _explain_vague_line(word, found, complete=not missing)
+        told = _find_causes_of_line(word, found, complete=not missing)
         causes |= dict.fromkeys(told)
         codes |= {} if told else dict.fromkeys(found)
         unknown += [] if told else missing
@@ -146,7 +146,7 @@ def find_codes_and_causes(words: Sequence[str]) -> tuple[list[int], list[str], l
     return list(codes), unknown, list(causes)
 
 
-def _explain_vague_line(word: str, codes: list[int], *, complete: bool) -> list[Finding]:
+def _find_causes_of_line(word: str, codes: list[int], *, complete: bool) -> list[Finding]:
     """The causes that a line tells where it names no code for all of it, or one alone that may mean anything."""
     if not complete:
         return explain_line(word, alone=True)

@@ -42,7 +42,7 @@ class StatsColumn(NamedTuple):
     bad: bool = False
 
 
-def _count_cell(name: str) -> Cell:
+def _make_count_cell(name: str) -> Cell:
     return lambda row: _format_number(row[name])
 
 
@@ -50,7 +50,7 @@ def _format_number(value: Any) -> str:
     return "–" if not value else f"{value:,}"
 
 
-def _metric_cell(name: str) -> Cell:
+def _make_metric_cell(name: str) -> Cell:
     def cell(row: Row) -> str:
         value = row[name]
         if value is None:
@@ -61,11 +61,11 @@ def _metric_cell(name: str) -> Cell:
     return cell
 
 
-def _share_cell(part: str, whole: str) -> Cell:
+def _make_share_cell(part: str, whole: str) -> Cell:
     return lambda row: f"{row[part] / row[whole]:.1%}" if row[part] and row[whole] else "–"
 
 
-def _average_cell(part: str, whole: str, show: Callable[[int], str]) -> Cell:
+def _make_average_cell(part: str, whole: str, show: Callable[[int], str]) -> Cell:
     return lambda row: show(round(row[part] / row[whole])) if row[whole] else "–"
 
 
@@ -92,7 +92,7 @@ def _format_codes(row: Row) -> str:
     return ", ".join(f"{name} ×{count:,}" for name, count in row["error_codes"].items()) or "–"
 
 
-def _bytes_cell(*names: str) -> Cell:
+def _make_bytes_cell(*names: str) -> Cell:
     def add_sizes(row: Row) -> str:
         sizes = [row[name] for name in names]
         return "–" if None in sizes else format_size(sum(sizes))
@@ -102,31 +102,31 @@ def _bytes_cell(*names: str) -> Cell:
 
 # The columns that metrics name (decoders/analysis/dimension_and_metric_table.py).
 TEXT_COLUMNS: Final[dict[str, StatsColumn]] = {
-    "count": StatsColumn("count", _count_cell("count"), 1),
+    "count": StatsColumn("count", _make_count_cell("count"), 1),
     "rate": StatsColumn("rate", _format_rate, 8),
-    "errors": StatsColumn("errors", _count_cell("errors"), 4, bad=True),
-    "share_of_errors": StatsColumn("share", _share_cell("errors", "count"), 3),
-    "codes": StatsColumn("codes", _count_cell("sum"), 7),
-    "unanswered": StatsColumn("unanswered", _count_cell("unanswered"), 10),
-    "undecoded": StatsColumn("undecoded", _count_cell("undecoded"), 12),
-    "waited": StatsColumn("waited", _count_cell("waited"), 5),
-    "min": StatsColumn("min", _metric_cell("min"), 10),
+    "errors": StatsColumn("errors", _make_count_cell("errors"), 4, bad=True),
+    "share_of_errors": StatsColumn("share", _make_share_cell("errors", "count"), 3),
+    "codes": StatsColumn("codes", _make_count_cell("sum"), 7),
+    "unanswered": StatsColumn("unanswered", _make_count_cell("unanswered"), 10),
+    "undecoded": StatsColumn("undecoded", _make_count_cell("undecoded"), 12),
+    "waited": StatsColumn("waited", _make_count_cell("waited"), 5),
+    "min": StatsColumn("min", _make_metric_cell("min"), 10),
     **{
-        name: StatsColumn(name, _metric_cell(name), drop_order)
+        name: StatsColumn(name, _make_metric_cell(name), drop_order)
         for name, drop_order in zip((*(f"p{percent}" for percent in PERCENTS), "max"), (2, 7, 10, 2, 3), strict=True)
     },
-    "total": StatsColumn("total", _metric_cell("sum"), 2),
+    "total": StatsColumn("total", _make_metric_cell("sum"), 2),
     "per_second": StatsColumn("per second", _format_metric_rate, 4),
-    "throttled": StatsColumn("throttled", _count_cell("values"), 1),
-    "share_throttled": StatsColumn("share", _share_cell("values", "count"), 4),
-    "records": StatsColumn("records", _metric_cell("sum"), 1),
-    "batches": StatsColumn("batches", _count_cell("batches"), 4),
-    "records_per_batch": StatsColumn("rec/batch", _average_cell("sum", "batches", lambda each: f"{each:,}"), 5),
-    "record_bytes": StatsColumn("bytes", _bytes_cell("record_bytes"), 2),
-    "bytes_per_record": StatsColumn("B/rec", _average_cell("record_bytes", "sum", format_size), 6),
-    "bytes": StatsColumn("bytes", _bytes_cell("request_bytes", "response_bytes"), 9),
-    "sent": StatsColumn("sent", _bytes_cell("request_bytes"), 11),
-    "got": StatsColumn("got", _bytes_cell("response_bytes"), 11),
+    "throttled": StatsColumn("throttled", _make_count_cell("values"), 1),
+    "share_throttled": StatsColumn("share", _make_share_cell("values", "count"), 4),
+    "records": StatsColumn("records", _make_metric_cell("sum"), 1),
+    "batches": StatsColumn("batches", _make_count_cell("batches"), 4),
+    "records_per_batch": StatsColumn("rec/batch", _make_average_cell("sum", "batches", lambda each: f"{each:,}"), 5),
+    "record_bytes": StatsColumn("bytes", _make_bytes_cell("record_bytes"), 2),
+    "bytes_per_record": StatsColumn("B/rec", _make_average_cell("record_bytes", "sum", format_size), 6),
+    "bytes": StatsColumn("bytes", _make_bytes_cell("request_bytes", "response_bytes"), 9),
+    "sent": StatsColumn("sent", _make_bytes_cell("request_bytes"), 11),
+    "got": StatsColumn("got", _make_bytes_cell("response_bytes"), 11),
 }
 # The word for several columns.
 _PERCENTILES: Final = (*(f"p{percent}" for percent in PERCENTS), "max")

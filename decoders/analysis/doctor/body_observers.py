@@ -184,11 +184,11 @@ def _observe_batch_head(
     if not head.sound:
         seen.get_or_make("crc", client, topic, "produced").count_exchange(exchange)
     elif head.max_timestamp is not None and head.max_timestamp > 0:
-        _observe_clock(seen, exchange, client, head.max_timestamp * NS_PER_MS - exchange.time_ns, code)
+        _observe_time_stamp(seen, exchange, client, head.max_timestamp * NS_PER_MS - exchange.time_ns, code)
     return code != 0 and head.codec == "lz4"
 
 
-def _observe_clock(seen: Observations, exchange: Exchange, client: str, ahead: int, code: int) -> None:
+def _observe_time_stamp(seen: Observations, exchange: Exchange, client: str, ahead: int, code: int) -> None:
     """Observe a time stamp after that of the capture, or one before it that the broker refuses."""
     if ahead > 0:
         clock = seen.get_or_make("clock", client)

@@ -352,7 +352,7 @@ class Redactor:
             code = _decode_request_code(frame)
             if code is None:
                 if tracker.first:
-                    self._sasl.begin_with_token()
+                    self._sasl.follow_first_token()
                 self._sasl.await_token_answer(None)
                 return [(SIZE_FIELD, len(frame))]
             self._sasl.phase = SaslPhase.KAFKA

@@ -229,7 +229,7 @@ class Requests(DecidedFrames):
         else:
             self._strange = False
             if data[4] == _TOKEN:
-                self._state.sasl.begin_with_token()
+                self._state.sasl.follow_first_token()
                 self._note_mechanism_hint(GSSAPI, out)
             self._read_frames(data, 0, 0, now_ns, out)
 
