@@ -582,9 +582,28 @@ def outside(position: int, listed: int, *, begin: bool) -> Scene:
     return scene.ask(1, (2, 5), {"topics": [{"name": "orders", "partitions": [part]}]}, where)
 
 
-def held(seconds: int, *, level: int = 1, newest: int = 9) -> Scene:
-    """Fetches at the last stable offset."""
+def held(
+    seconds: int,
+    *,
+    level: int = 1,
+    newest: int = 9,
+    written: dict[float, int] | None = None,
+    ended: float | None = None,
+) -> Scene:
+    """Fetches at the last stable offset, 5; `written`: offsets of a transactional producer's batches by second."""
     scene = Scene()
+    for at, offset in (written or {}).items():
+        record = Record(0, BEGUN // MS, None, b"x")
+        batch = encode_batch(
+            [record], Batch(producer_id=74, producer_epoch=3, base_sequence=offset, transactional=True)
+        )
+        part = {"index": 0, "records": batch}
+        asked = {"transactional_id": "ledger", "acks": -1, "topic_data": [{"name": "orders", "partition_data": [part]}]}
+        answer = produced(0)
+        answer["responses"][0]["partition_responses"][0]["base_offset"] = offset
+        scene.ask(at, PRODUCE_9, asked, answer, line=1)
+    if ended is not None:
+        scene.ask(ended, (26, 1), {"transactional_id": "ledger", "committed": True}, {}, line=1)
     for second in range(seconds):
         asked, answer = fetch(5, newest)
         answer["responses"][0]["partitions"][0]["last_stable_offset"] = 5
@@ -918,6 +937,23 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         "readers of committed records wait at orders-0 offset 5 for 69s",
     ),
     ("transaction-hangs", held(15), "note", "readers of committed records wait at orders-0 offset 5 for 14.00s"),
+    (
+        *("transaction-hangs", held(15, written={0.1: 5}), "warning"),
+        "the open transaction of ledger holds readers of committed records at orders-0 offset 5 for 14.00s; app, whose"
+        " it is, wrote nothing there for 13.90s",
+    ),
+    (
+        *("transaction-hangs", held(15, written={0.1: 5, 9.1: 7}), "note"),
+        "likely the open transaction of ledger holds readers of committed records at orders-0 offset 5",
+    ),
+    (
+        *("transaction-hangs", held(15, written={0.1: 5}, ended=3.1), "note"),
+        "readers of committed records wait at orders-0 offset 5 for 14.00s",
+    ),
+    (
+        *("transaction-hangs", held(15, written={0.1: 4}), "note"),
+        "readers of committed records wait at orders-0 offset 5 for 14.00s",
+    ),
     (
         *("sequence-restarted", sequences((0, 2, 0), (2, 2, 0), (0, 2, 45), (2, 2, 45)), "error"),
         "app counts its batches to orders from 0 again without a new epoch (producer id 74, partition 0 expected 4)",

@@ -12,6 +12,7 @@ from decoders.analysis.doctor.observe_positions import (
     observe_held_records,
     observe_listed_offsets,
     observe_position_out_of_range,
+    observe_transactional_batch,
     observe_unread_answer,
 )
 from decoders.analysis.doctor.resent_batches import make_evidence_of_exchange
@@ -125,6 +126,9 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
                 records += count
                 if answered:
                     seen.sent.add_try(head, client, place, code, tried, offset)
+                    if transactional:
+                        writer = seen.get_or_make("transactional", topic, number, producer)
+                        observe_transactional_batch(writer, transactional, client, (time_ns, epoch, offset))
                     if offset >= 0 or producer >= 0:
                         taken = seen.get_or_make("sequence", client, topic, number, producer)
                         if producer >= 0:
@@ -132,9 +136,6 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
                         if offset >= 0:
                             taken.add_range("accepted", offset, offset + offset_count)
                             offset += offset_count
-                    if transactional:
-                        writer = seen.get_or_make("transactional", topic, number, producer)
-                        writer.keep_greatest("epoch", epoch)
                 if codec == "none":
                     plain += its_size
                 if code or magic < 2 or not sound or newest is None or newest * NS_PER_MS > time_ns:

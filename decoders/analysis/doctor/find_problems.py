@@ -28,11 +28,15 @@ from decoders.analysis.doctor.diagnosis_input import (
 )
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER, SEVERITIES
 from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
-from decoders.analysis.doctor.position_findings import POSITIONS, describe_offset_reset
+from decoders.analysis.doctor.position_findings import (
+    POSITIONS,
+    describe_abort,
+    describe_offset_reset,
+    list_holding_transactions,
+)
 from decoders.analysis.doctor.refusal_findings import REFUSALS
 from decoders.analysis.doctor.sequence_findings import SEQUENCES, describe_broken_sequence
 from decoders.analysis.doctor.value_findings import VALUES
-from decoders.analysis.transactions.abort_commands import make_abort_command
 from decoders.protocol_facts.api_keys import INIT_PRODUCER_ID, METADATA
 from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
 from decoders.protocol_facts.errors.remedies import REMEDIES
@@ -361,21 +365,22 @@ def _find_missed_heartbeats(case: Case) -> Iterator[Found]:
 
 
 def _find_troubled_transactions(case: Case) -> Iterator[Found]:
-    limits = case.limits
+    limits, holding = case.limits, list_holding_transactions(case)
     for (name,), seen in case.seen.items_of_kind("transaction"):
         aborts, commits = seen.sums.get("aborts", 0), seen.sums.get("commits", 0)
         about = {"transactional_id": name, "clients": most_frequent_clients(seen)}
         if aborts >= limits["aborts.least"] and aborts >= limits["aborts.share"] * (aborts + commits):
             yield case.make_finding("transactions-abort", seen, aborts=aborts, transactions=aborts + commits, **about)
         begun = seen.most.get("begun", 0)
-        if begun > seen.most.get("ended", 0) and case.last - begun >= limits["transaction.open"] * NS:
+        if (
+            name not in holding
+            and begun > seen.most.get("ended", 0)
+            and case.last - begun >= limits["transaction.open"] * NS
+        ):
             about["what"] = (
                 f"a transaction of {escape_for_sentence(name)} is open for {format_latency((case.last - begun) / _MS)}"
             )
-            about["remedy"] = (
-                "if its producer is gone, abort it, which also fences the producer:"
-                f" {make_abort_command(seen.evidence[0][3], name)} (CONCURRENT_TRANSACTIONS: it is being aborted)"
-            )
+            about["remedy"] = describe_abort(case, name)
             yield case.make_finding("transaction-hangs", seen, **about)
 
 

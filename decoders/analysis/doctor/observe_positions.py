@@ -15,7 +15,7 @@ from decoders.protocol_facts.api_keys import LIST_OFFSETS, OFFSET_COMMIT, OFFSET
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from decoders.analysis.doctor.observations import Observations
+    from decoders.analysis.doctor.observations import Observation, Observations
     from decoders.exchanges.exchange import Exchange
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "observe_held_records",
     "observe_listed_offsets",
     "observe_position_out_of_range",
+    "observe_transactional_batch",
     "observe_unread_answer",
 ]
 
@@ -113,3 +114,13 @@ def observe_held_records(
 def observe_unread_answer(seen: Observations, client: str) -> None:
     """Observe that a client may have got records which the capture does not show."""
     seen.get_or_make("unseen-records", client).add_to_sum("answers", 1)
+
+
+def observe_transactional_batch(its: Observation, name: str, client: str, written: tuple[int, int, int]) -> None:
+    """Observe who writes within transactions, and where: time, epoch and offset (-1: not known) of a batch."""
+    time_ns, epoch, offset = written
+    its.keep_greatest("epoch", epoch)
+    its.count_name("ids", name)
+    its.count_name("clients", client)
+    if offset >= 0:
+        its.keep_first_and_last("written", time_ns, offset)

@@ -12,17 +12,23 @@ from decoders.analysis.doctor.diagnosis_input import (
     NS,
     Case,
     Found,
+    escape_for_sentence,
     format_advertised_address,
     merge_observations,
     most_frequent_clients,
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
-from decoders.analysis.transactions.abort_commands import make_describe_producers_command, make_marker_command
+from decoders.analysis.transactions.abort_commands import (
+    make_abort_command,
+    make_describe_producers_command,
+    make_marker_command,
+)
+from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import DELETE_GROUPS, OFFSET_DELETE
 from decoders.wire.format_and_escape_text import format_latency
 
-__all__ = ["POSITIONS", "describe_offset_reset"]
+__all__ = ["POSITIONS", "describe_abort", "describe_offset_reset", "list_holding_transactions"]
 
 
 def describe_offset_reset(case: Case, topic: str | None, clients: list[str]) -> str | None:
@@ -106,21 +112,76 @@ def _find_unread_assignments(case: Case) -> Iterator[Found]:
         yield case.make_finding("assigned-unread", whole, time=time, **about)
 
 
+class _Holder(NamedTuple):
+    """Whose transaction holds a partition: `sure` where its last batch is the one at the last stable offset."""
+
+    transactional_id: str
+    client: str
+    wrote_ns: int
+    sure: bool
+
+
 def _find_held_records(case: Case) -> Iterator[Found]:
     """Readers of committed records that wait at one offset: a transaction is open there."""
-    for (topic, number, stable), seen in case.seen.items_of_kind("held"):
+    limits = case.limits
+    for (topic, number, stable), seen in _list_held_positions(case):
         took = seen.last - seen.first
-        if took < case.limits["transaction.held"] * NS:
-            continue
         kind = FINDINGS["transaction-hangs"]
-        long = took >= case.limits["transaction.open"] * NS
+        long = took >= limits["transaction.open"] * NS
         about: dict[str, Any] = {"topic": topic, "partition": number, "clients": most_frequent_clients(seen)}
-        place = f"{topic}-{number}"
-        about["what"] = (
-            f"readers of committed records wait at {place} offset {stable:,} for {format_latency(took / MS)}"
-        )
-        about["remedy"] = _describe_marker(case, str(topic), number, sort_names_by_count(seen.names["brokers"])[0])
+        where = f"{topic}-{number} offset {stable:,} for {format_latency(took / MS)}"
+        marker = _describe_marker(case, str(topic), number, sort_names_by_count(seen.names["brokers"])[0])
+        holder = _find_holder(case, topic, number, stable)
+        if holder is None:
+            about["what"] = f"readers of committed records wait at {where}"
+            about["remedy"] = marker
+        else:
+            silent = case.last - holder.wrote_ns
+            long = long or (holder.sure and silent >= limits["transaction.held"] * NS)
+            about["transactional_id"] = holder.transactional_id
+            name, client = map(escape_for_sentence, (holder.transactional_id, holder.client))
+            about["what"] = (
+                f"{'' if holder.sure else 'likely '}the open transaction of {name} holds readers of committed records"
+                f" at {where}; {client}, whose it is, wrote nothing there for {format_latency(silent / MS)}"
+            )
+            about["remedy"] = describe_abort(case, holder.transactional_id) or marker
         yield Found("transaction-hangs", kind.severity if long else kind.went_on, seen, about)
+
+
+def _list_held_positions(case: Case) -> Iterator[tuple[Any, Observation]]:
+    """Topic, partition and last stable offset at which readers waited longer than for a usual commit."""
+    least = case.limits["transaction.held"] * NS
+    return (item for item in case.seen.items_of_kind("held") if item[1].last - item[1].first >= least)
+
+
+def list_holding_transactions(case: Case) -> set[str]:
+    """The transactional ids of which findings say that they hold readers of committed records."""
+    holders = (_find_holder(case, *position) for position, _ in _list_held_positions(case))
+    return {holder.transactional_id for holder in holders if holder is not None}
+
+
+def _find_holder(case: Case, topic: str | None, number: int, stable: int) -> _Holder | None:
+    """The one transaction that is open by what the capture shows, and has a batch at or behind an offset."""
+    found = []
+    for (where, its, _), writer in case.seen.items_of_kind("transactional", "written"):
+        (_, (wrote_ns, offset)), names = writer.edges["written"], sort_names_by_count(writer.names["ids"])
+        ends = case.seen.get_observation("transaction", names[0])
+        is_over = ends is not None and ends.most.get("ended", 0) > wrote_ns
+        if (where, its) != (topic, number) or offset < stable or is_over:
+            continue
+        found.append(_Holder(names[0], most_frequent_clients(writer)[0], wrote_ns, offset == stable))
+    return found[0] if len(found) == 1 else None
+
+
+def describe_abort(case: Case, transactional_id: str) -> str | None:
+    """How to end the transaction of an id; None where the capture does not show its coordinator."""
+    seen = case.seen.get_observation("transaction", transactional_id)
+    if seen is None:
+        return None
+    return (
+        "if its producer is gone, abort it, which also fences the producer:"
+        f" {make_abort_command(seen.evidence[0][3], transactional_id)} (CONCURRENT_TRANSACTIONS: it is being aborted)"
+    )
 
 
 def _describe_marker(case: Case, topic: str, number: int, leader: str) -> str:
