@@ -19,6 +19,8 @@ from textual.screen import Screen
 
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.browse.actions import bindings_of, find_key_elsewhere
+from kwcli.browse.apply_messages import Changed, take_message
+from kwcli.browse.background_work_and_source import Source, Work
 from kwcli.browse.choose_export import PacketCut, Selection, choose_export
 from kwcli.browse.cut_packets import cut_packets
 from kwcli.browse.error_steps import ErrorSteps
@@ -26,7 +28,6 @@ from kwcli.browse.line_filters import AsciiFilter, ColorlessFilter
 from kwcli.browse.load_ahead import load_ahead
 from kwcli.browse.message_fields import describe_place, find_about
 from kwcli.browse.named_actions import list_commands
-from kwcli.browse.panes.bars import KeyBar, StatusBar, TitleBar, list_hints
 from kwcli.browse.panes.bytes_pane import BytesPane
 from kwcli.browse.panes.filter_bar import Ask, FilterBar, describe_filter_error
 from kwcli.browse.panes.findings_pane import FindingsPane
@@ -35,11 +36,13 @@ from kwcli.browse.panes.line_pane import LinePane
 from kwcli.browse.panes.list_pane import ListPane
 from kwcli.browse.panes.message_pane import MessagePane
 from kwcli.browse.panes.screen_style import SCREEN_STYLE
+from kwcli.browse.panes.title_status_and_key_bars import KeyBar, StatusBar, TitleBar, list_hints
 from kwcli.browse.panes.top_pane import TopPane
 from kwcli.browse.quick_filters import LADDERS, QUICK_FILTERS, join_with_filter
 from kwcli.browse.row_filter import ORDERED_BY, ORDERS, ListFilter, decodes_values
 from kwcli.browse.spooling.learned_schemas import SchemasLearned, learn_schemas
-from kwcli.browse.spooling.questions import (
+from kwcli.browse.spooling.read_into_spool import ReadingEnded
+from kwcli.browse.spooling.search_messages import (
     CausesFound,
     CountTop,
     ExportRows,
@@ -50,11 +53,8 @@ from kwcli.browse.spooling.questions import (
     RowsSorted,
     TopCounted,
 )
-from kwcli.browse.spooling.read_into_spool import ReadingEnded
 from kwcli.browse.spooling.spool import SpooledRows
 from kwcli.browse.status_text import Reading, describe_rows
-from kwcli.browse.take_messages import Changed, take_message
-from kwcli.browse.work_and_source import Source, Work
 from kwcli.output.short_texts import LOCAL, find_zone
 from kwcli.run_environment import Exit, Failure
 
@@ -130,7 +130,7 @@ class BrowseApp(App[int]):
             "zone": self._apply_zone,
             "columns": self._apply_columns,
         }
-        self.filter_bar = FilterBar(self._complete)
+        self.filter_bar = FilterBar(self._list_candidates)
         self.status_bar = StatusBar()
         self.about_bar = StatusBar()
         self.key_bar = KeyBar()
@@ -178,10 +178,10 @@ class BrowseApp(App[int]):
         self.list_pane.follows = self._source.live
         self.list_pane.focus()
         if self._first_order:
-            self.row_filter.ask_again(self._first_order)
+            self.row_filter.request_in_order(self._first_order)
         if self._first_filter:
-            self.row_filter.keep_text(self._first_filter)
-            self.filter_bar.remember(self._first_filter)
+            self.row_filter.apply_text(self._first_filter)
+            self.filter_bar.add_to_history(self._first_filter)
             self._show_found()
         self.set_interval(_EVERY_S, self.take_messages)
         self.take_messages()
@@ -227,7 +227,7 @@ class BrowseApp(App[int]):
         """The lines of the reader that say what is wrong with the inputs."""
         return [line for line in self.reports if line.startswith("kw: ")]
 
-    def take_found(self, part: RowsFound | RowsSorted) -> Changed:
+    def take_found_rows(self, part: RowsFound | RowsSorted) -> Changed:
         """Take a part of an answer that has rows."""
         if isinstance(part, RowsFound) and self._error_steps.take_part(part):
             self._go_to_error()
@@ -432,16 +432,16 @@ class BrowseApp(App[int]):
         self._work.send_question(CountTop(self._asked_top, self.top_pane.by, window=self._source.live))
 
     def action_show_list(self) -> None:
-        self._show_again(self.list_pane)
+        self._show_view_or_say_shown(self.list_pane)
 
-    def _show_again(self, pane: LinePane) -> None:
+    def _show_view_or_say_shown(self, pane: LinePane) -> None:
         if pane.has_focus:
             self.show_notice("this is what is shown")
         self.show_view(pane)
 
     def action_show_ladder(self) -> None:
         if self.ladder_pane.question:
-            self._show_again(self.ladder_pane)
+            self._show_view_or_say_shown(self.ladder_pane)
         else:
             self.on_list_pane_ladder_wanted(ListPane.LadderWanted("connection_ladder"))
 
@@ -449,12 +449,12 @@ class BrowseApp(App[int]):
         if not self._asked_causes:
             self._asked_causes = self._next_number()
             self._work.send_question(FindCauses(self._asked_causes))
-        self._show_again(self.findings_pane)
+        self._show_view_or_say_shown(self.findings_pane)
 
     def action_show_top(self) -> None:
         if not self._asked_top:
             self._count_top()
-        self._show_again(self.top_pane)
+        self._show_view_or_say_shown(self.top_pane)
 
     def on_list_pane_error_wanted(self, event: ListPane.ErrorWanted) -> None:
         """Go to the next row with an error, as soon as it is found."""
@@ -469,7 +469,7 @@ class BrowseApp(App[int]):
 
     # -- the filter ----------------------------------------------------------------------------------------------------
 
-    def _complete(self, ask: Ask, text: str) -> Iterator[tuple[str, str]]:
+    def _list_candidates(self, ask: Ask, text: str) -> Iterator[tuple[str, str]]:
         from kwcli.completion.completion_candidates import KINDS, Typed
 
         typed = Typed(text, (), lambda what: sorted(self.rows.names_of(what)))
@@ -503,7 +503,7 @@ class BrowseApp(App[int]):
             if event.text is None:
                 self.row_filter.give_up()
             else:
-                self.row_filter.keep_text(event.text)
+                self.row_filter.apply_text(event.text)
             self._show_found()
             self.show_view(self.list_pane)
         elif event.text is not None and event.ask in self._takers:
@@ -519,8 +519,8 @@ class BrowseApp(App[int]):
 
     def filter_by(self, text: str) -> None:
         """Put a filter in force."""
-        self.filter_bar.remember(text)
-        self.row_filter.keep_text(text)
+        self.filter_bar.add_to_history(text)
+        self.row_filter.apply_text(text)
         self._show_found()
         self.show_view(self.list_pane)
 
@@ -543,13 +543,13 @@ class BrowseApp(App[int]):
             self.list_pane.forget_lines()
         filter_now = self.row_filter.in_force
         if filter_now is not None and filter_now.text and decodes_values(filter_now.text):
-            self.row_filter.ask_again(self.row_filter.order)
+            self.row_filter.request_in_order(self.row_filter.order)
 
     def on_list_pane_order_wanted(self) -> None:
         """Sort the list by the next of ORDERS."""
         order = ORDERS[(ORDERS.index(self.row_filter.order) + 1) % len(ORDERS)]
         self.list_pane.move_to(0)
-        self.row_filter.ask_again(order)
+        self.row_filter.request_in_order(order)
         self._show_found()
         self.show_notice(f"sorted by {ORDERED_BY[order]}" if order else "in the order of the capture")
 

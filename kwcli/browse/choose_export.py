@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from decoders.named_tuple import NamedTuple
 from kwcli.browse.cut_packets import find_reason_against_cutting
 from kwcli.browse.quick_filters import make_row_filter
-from kwcli.browse.spooling.questions import ENDINGS, ExportRows
+from kwcli.browse.spooling.search_messages import ENDINGS, ExportRows
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled

@@ -13,7 +13,7 @@ from kwcli.reading.list_input_files import is_read_once
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
-    from kwcli.browse.work_and_source import Source
+    from kwcli.browse.background_work_and_source import Source
     from kwcli.capture_options import CaptureOptions
 
 __all__ = ["cut_packets", "find_reason_against_cutting", "make_cutting_words"]

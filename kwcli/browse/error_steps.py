@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kwcli.browse.row_filter import FoundRows
-from kwcli.browse.spooling.questions import FindRows, RowsFound
+from kwcli.browse.spooling.search_messages import FindRows, RowsFound
 from kwcli.filter_options import WENT_WRONG
 
 if TYPE_CHECKING:

@@ -86,7 +86,7 @@ def list_fields(exchange: Exchange, settings: Settings) -> MessageFields:
         rows = list_exchange_rows(exchange, side, data, settings)
         hidden[side] = [(run.at, run.end) for row in rows for run in row.runs if run.secret]
         for row in rows:
-            fields += _add_compressed_records(_make_field(side, row), record)
+            fields += _with_compressed_records(_make_field(side, row), record)
     _add_remarks(fields, record)
     _set_folds(fields)
     return MessageFields(fields, frames, hidden)
@@ -163,7 +163,7 @@ def _walk_json(side: Side, path: str, name: str, value: Any, depth: int) -> Iter
             )
 
 
-def _add_compressed_records(field: TreeField, record: dict[str, Any]) -> Iterable[TreeField]:
+def _with_compressed_records(field: TreeField, record: dict[str, Any]) -> Iterable[TreeField]:
     """The field, and below the bytes of compressed records the records in them."""
     if not field.path.endswith(".records") or not field.runs:
         return [field]

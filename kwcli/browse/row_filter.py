@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from decoders.filters import parse
-from kwcli.browse.spooling.questions import FindRows, Forget, RowsFound, RowsSorted, SortRows
+from kwcli.browse.spooling.search_messages import FindRows, Forget, RowsFound, RowsSorted, SortRows
 
 __all__ = ["ORDERED_BY", "ORDERS", "FoundRows", "ListFilter", "decodes_values"]
 
@@ -76,43 +76,43 @@ class ListFilter:
         """Try a filter that is being typed."""
         if self._is_trying and self._tried is not None and text == self._tried.text:
             return
-        self._forget(self._tried)
+        self._forget_answer(self._tried)
         self._is_trying = True
-        self._tried = self._ask_for(text)
-        self._show_wanted()
+        self._tried = self._request_rows(text)
+        self._show_requested_rows()
 
-    def _ask_for(self, text: str) -> FoundRows | None:
+    def _request_rows(self, text: str) -> FoundRows | None:
         if not text and not self.order:
             return None
         found = FoundRows(self._next_number(), text, self.order)
         self._ask(SortRows(found.number, text, self.order) if self.order else FindRows(found.number, text))
         return found
 
-    def ask_again(self, order: str) -> None:
+    def request_in_order(self, order: str) -> None:
         """Ask for the rows of the filter in force anew, in an order; the ones shown stay until others are found."""
         self.order = order
-        self._forget(self.in_force)
-        self.in_force = self._ask_for(self.text)
-        self._show_wanted()
+        self._forget_answer(self.in_force)
+        self.in_force = self._request_rows(self.text)
+        self._show_requested_rows()
 
-    def keep_text(self, text: str) -> None:
+    def apply_text(self, text: str) -> None:
         """Put a filter in force, the one being tried if it is that one."""
         self.try_text(text)
-        self._forget(self.in_force)
+        self._forget_answer(self.in_force)
         self.in_force, self._tried, self._is_trying = self._tried, None, False
-        self._show_wanted()
+        self._show_requested_rows()
 
     def give_up(self) -> None:
         """Go back to the filter in force."""
-        self._forget(self._tried)
+        self._forget_answer(self._tried)
         self._tried, self._is_trying = None, False
         self.shown = self.in_force
 
-    def _forget(self, found: FoundRows | None) -> None:
+    def _forget_answer(self, found: FoundRows | None) -> None:
         if found is not None:
             self._ask(Forget(found.number))
 
-    def _show_wanted(self, end: int = 1) -> None:
+    def _show_requested_rows(self, end: int = 1) -> None:
         wanted = self._wanted
         if wanted is None or wanted.rows or wanted.until >= end:
             self.shown = wanted
@@ -123,6 +123,6 @@ class ListFilter:
         for found in (self.in_force, self._tried):
             if found is not None and found.number == part.number:
                 found.add_part(part)
-                self._show_wanted(end)
+                self._show_requested_rows(end)
                 return self.shown is not before or (bool(part.rows) and found is self.shown)
         return False

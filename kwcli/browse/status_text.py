@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import escape_text, format_rfc3339
-from kwcli.browse.panes.bars import format_bar
+from kwcli.browse.background_work_and_source import Source
+from kwcli.browse.panes.title_status_and_key_bars import format_bar
 from kwcli.browse.spooling.read_into_spool import ReadingEnded
-from kwcli.browse.work_and_source import Source
 from kwcli.output.short_texts import count_of, find_zone
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import click
 
-from kwcli.browse.work_and_source import BrowseOptions
+from kwcli.browse.background_work_and_source import BrowseOptions
 from kwcli.capture_options import CaptureOptions
 from kwcli.option_types import ByteSize
 from kwcli.options import (

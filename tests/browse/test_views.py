@@ -21,14 +21,14 @@ pytest.importorskip("textual", reason="kw browse needs textual")
 import kwcli.browse.spooling.spool as spool_module
 from decoders.analysis.statistics import Statistics
 from decoders.wire.parse_units import parse_moment
+from kwcli.browse.background_work_and_source import Source
 from kwcli.browse.call_line import make_call_line
 from kwcli.browse.cut_packets import find_reason_against_cutting, make_cutting_words
 from kwcli.browse.panes.findings_pane import make_evidence_filter
 from kwcli.browse.spooling.count_top import TopCounter
 from kwcli.browse.spooling.learned_schemas import SchemasLearned
-from kwcli.browse.spooling.questions import CountTop, RowsFound
+from kwcli.browse.spooling.search_messages import CountTop, RowsFound
 from kwcli.browse.spooling.search_spool import Searcher
-from kwcli.browse.work_and_source import Source
 from kwcli.capture_options import CaptureOptions
 from tests.browse.browsing import TOUR, Browsing, run_steps
 from tests.browse.test_live import release_blocks

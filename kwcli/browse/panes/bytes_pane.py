@@ -97,7 +97,11 @@ class BytesPane(LinePane):
             style = self._style_of_byte(place)
             secret = self._is_hidden(place)
             byte = self.data[place]
-            gap = style if self._is_lit(place) and self._is_lit(place + 1) and place + 1 < begin + count else _PLAIN
+            gap = (
+                style
+                if self._is_highlighted(place) and self._is_highlighted(place + 1) and place + 1 < begin + count
+                else _PLAIN
+            )
             digits += [Segment("**" if secret else f"{byte:02x}", style), Segment(" ", gap)]
             texts.append(Segment("*" if secret else chr(byte) if 32 <= byte < 127 else ".", style))
         return Strip([*digits, *texts]).simplify()
@@ -105,9 +109,9 @@ class BytesPane(LinePane):
     def _style_of_byte(self, place: int) -> Style:
         if place == self.byte and self.has_focus:
             return _AT
-        return _LIT if self._is_lit(place) else _PLAIN
+        return _LIT if self._is_highlighted(place) else _PLAIN
 
-    def _is_lit(self, place: int) -> bool:
+    def _is_highlighted(self, place: int) -> bool:
         return any(begin <= place < end for begin, end in self._lit)
 
     def _is_hidden(self, place: int) -> bool:

@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 from decoders.errors import FilterError
 from decoders.filters import parse
 from decoders.wire.suggest_similar_words import did_you_mean
-from kwcli.browse.panes.bars import Hint
+from kwcli.browse.panes.title_status_and_key_bars import Hint
 
 __all__ = ["Ask", "FilterBar", "describe_filter_error"]
 
@@ -66,10 +66,10 @@ class FilterLine(Input):
         self._bar = bar
 
     def action_earlier_entry(self) -> None:
-        self._bar.recall(-1)
+        self._bar.take_from_history(-1)
 
     def action_later_entry(self) -> None:
-        self._bar.recall(1)
+        self._bar.take_from_history(1)
 
     def action_complete(self) -> None:
         self._bar.complete_word()
@@ -157,14 +157,14 @@ class FilterBar(Vertical):
         self.close()
         self.post_message(self.TextEntered(self.ask, None))
 
-    def remember(self, text: str, ask: Ask = "filter") -> None:
+    def add_to_history(self, text: str, ask: Ask = "filter") -> None:
         """Put a text in the history."""
         history = self._history[ask]
         if text and text not in history[-1:]:
             history.append(text)
             del history[:-_HISTORY_MAX]
 
-    def recall(self, step: int) -> None:
+    def take_from_history(self, step: int) -> None:
         """Take the entry before, or the one after, from the history."""
         history = self._history[self.ask]
         at = max(0, min(self._recalled + step, len(history)))
@@ -206,7 +206,7 @@ class FilterBar(Vertical):
         text = event.value.strip()
         if self.ask == "filter" and describe_filter_error(text) is not None:
             return
-        self.remember(text, self.ask)
+        self.add_to_history(text, self.ask)
         self.close()
         self.post_message(self.TextEntered(self.ask, text))
 

@@ -14,7 +14,7 @@ from textual.strip import Strip
 from kwcli.browse.actions import bindings_of
 from kwcli.browse.panes.line_pane import LinePane
 from kwcli.browse.panes.styled_lines import make_strip
-from kwcli.browse.spooling.questions import CausesFound
+from kwcli.browse.spooling.search_messages import CausesFound
 
 if TYPE_CHECKING:
     from kwcli.output.output_settings import Settings

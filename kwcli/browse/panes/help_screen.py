@@ -12,8 +12,8 @@ from textual.screen import ModalScreen
 from textual.strip import Strip
 
 from kwcli.browse.actions import ACTIONS, PLACES, key_names
-from kwcli.browse.panes.bars import StatusBar
 from kwcli.browse.panes.line_pane import LinePane
+from kwcli.browse.panes.title_status_and_key_bars import StatusBar
 from kwcli.output.short_texts import cell_width
 
 __all__ = ["HelpScreen", "list_help_lines"]

@@ -26,7 +26,7 @@ from kwcli.browse.actions import bindings_of
 from kwcli.browse.panes.line_pane import LinePane
 from kwcli.browse.panes.row_times import TimeForm, format_row_time
 from kwcli.browse.panes.styled_lines import make_strip
-from kwcli.browse.spooling.questions import RowsFound
+from kwcli.browse.spooling.search_messages import RowsFound
 from kwcli.browse.spooling.spool import BlockLost, SpooledRows
 from kwcli.output.facts.compile_line_facts import FactLimits
 from kwcli.output.facts.line_fact_functions import (

@@ -27,7 +27,7 @@ from kwcli.output.text import TextLines
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
-    from kwcli.browse.panes.chosen_lines import ChosenLines
+    from kwcli.browse.panes.lines_of_chosen_columns import ChosenLines
     from kwcli.output.output_settings import Settings
 
 __all__ = ["ListPane"]
@@ -79,7 +79,7 @@ class ListPane(LinePane):
         super().__init__(**options)
         self.rows = rows
         self._settings = settings
-        self._read_columns()
+        self._set_needed_fields()
         self.numbers: array[int] | None = None
         self.is_sorted = False
         self.time_form = TimeForm.ABSOLUTE
@@ -163,13 +163,13 @@ class ListPane(LinePane):
     def settings(self, settings: Settings) -> None:
         columns, self._settings = self._settings.columns, settings
         if settings.columns != columns:
-            self._read_columns()
+            self._set_needed_fields()
         self.forget_lines()
 
-    def _read_columns(self) -> None:
+    def _set_needed_fields(self) -> None:
         """Have rows hold the fields of bodies that their lines show."""
         if self._settings.columns:
-            self.rows.read_fields(WantedPaths(facts_paths, renderer_needs(self._settings)))
+            self.rows.set_needed_fields(WantedPaths(facts_paths, renderer_needs(self._settings)))
 
     def forget_lines(self) -> None:
         """Make all lines anew, in another width or form."""
@@ -197,7 +197,7 @@ class ListPane(LinePane):
     def chosen_lines(self) -> ChosenLines | None:
         """What makes the lines where columns are chosen."""
         if self._chosen is None and self._settings.columns:
-            from kwcli.browse.panes.chosen_lines import ChosenLines  # not loaded before somebody chooses
+            from kwcli.browse.panes.lines_of_chosen_columns import ChosenLines  # not loaded before somebody chooses
 
             top, height = self.scroll_offset.y, max(self.size.height, 1)
             rows = [row for row in map(self.row_at, range(top, top + height)) if row is not None]

@@ -88,14 +88,15 @@ class MessagePane(LinePane):
         at = 0
         if before is not None:
             at = next(
-                (at for at, each in self._each_shown() if (each.side, each.path) == (before.side, before.path)), 0
+                (at for at, each in self._list_shown_fields() if (each.side, each.path) == (before.side, before.path)),
+                0,
             )
         self.cursor = at
         self.redraw_lines()
         self.call_after_refresh(self.show_cursor)
         self.post_message(self.CursorMoved(self))
 
-    def _each_shown(self) -> list[tuple[int, TreeField]]:
+    def _list_shown_fields(self) -> list[tuple[int, TreeField]]:
         return [(at, self.message.fields[place]) for at, place in enumerate(self._shown)]
 
     @property
@@ -106,7 +107,7 @@ class MessagePane(LinePane):
     def go_to_field(self, side: str, byte: int) -> None:
         """Put the cursor on the field that has a byte of a side."""
         best: tuple[int, int] | None = None
-        for at, field in self._each_shown():
+        for at, field in self._list_shown_fields():
             if field.side != side:
                 continue
             for begin, end, _ in field.runs:
@@ -133,7 +134,7 @@ class MessagePane(LinePane):
             if field.fold and (field.side, field.fold) in self._folded:
                 under = field
 
-    def _fold(self, field: TreeField, *, folded: bool) -> None:
+    def _set_folded(self, field: TreeField, *, folded: bool) -> None:
         key = (field.side, field.fold)
         if folded:
             self._folded.add(key)
@@ -144,7 +145,7 @@ class MessagePane(LinePane):
     def _refold(self, field: TreeField | None) -> None:
         self._hide_folded()
         if field is not None:
-            places = [at for at, each in self._each_shown() if each is field]
+            places = [at for at, each in self._list_shown_fields() if each is field]
             self.cursor = places[0] if places else min(self.cursor, len(self._shown) - 1)
         self.redraw_lines()
         self.show_cursor()
@@ -227,23 +228,23 @@ class MessagePane(LinePane):
     def action_toggle_fold(self) -> None:
         field = self.field
         if field is not None and field.fold:
-            self._fold(field, folded=(field.side, field.fold) not in self._folded)
+            self._set_folded(field, folded=(field.side, field.fold) not in self._folded)
         else:
             self.post_notice(_NOTHING_BELOW)
 
     def action_fold_or_leave(self) -> None:
         field = self.field
         if field is not None and field.fold and (field.side, field.fold) not in self._folded:
-            self._fold(field, folded=True)
+            self._set_folded(field, folded=True)
         elif field is not None and (around := self._find_field_around(field)) is not None:
-            self.move_to(next(at for at, each in self._each_shown() if each is around))
+            self.move_to(next(at for at, each in self._list_shown_fields() if each is around))
         else:
             self.post_notice("nothing is around this line")
 
     def action_unfold(self) -> None:
         field = self.field
         if field is not None and (field.side, field.fold) in self._folded:
-            self._fold(field, folded=False)
+            self._set_folded(field, folded=False)
         else:
             self.post_notice("this line is not folded" if field is not None and field.fold else _NOTHING_BELOW)
 
@@ -295,7 +296,9 @@ class MessagePane(LinePane):
     def action_change_side(self) -> None:
         field = self.field
         heads = [
-            at for at, each in self._each_shown() if each.is_heading and field is not None and each.side != field.side
+            at
+            for at, each in self._list_shown_fields()
+            if each.is_heading and field is not None and each.side != field.side
         ]
         if heads:
             self.move_to(heads[0])

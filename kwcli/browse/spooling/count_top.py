@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.analysis.slowest_exchanges import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.exchanges.body_reader import ApiReaders
-from kwcli.browse.spooling.questions import CountTop, TopCounted
+from kwcli.browse.spooling.search_messages import CountTop, TopCounted
 from kwcli.output.renderers import WantedPaths
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.exchanges.body_reader import ApiReaders
-from kwcli.browse.spooling.questions import CausesFound, FindCauses
+from kwcli.browse.spooling.search_messages import CausesFound, FindCauses
 from kwcli.output.renderers import WantedPaths
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from decoders.exchanges.body_reader import ApiReaders
 from decoders.filters import parse
-from kwcli.browse.spooling.questions import ExportRows, RowsExported
+from kwcli.browse.spooling.search_messages import ExportRows, RowsExported
 from kwcli.output.renderers import WantedPaths, open_renderer, renderer_needs
 from kwcli.private_files import StagedFile
 
@@ -34,9 +34,9 @@ class RowExporter:
             self._file = StagedFile(asked.path)
             self._renderer = open_renderer(plain, self._file.file.write)  # type: ignore[arg-type]  # its result is not used
         except OSError as error:
-            self._fail(error)
+            self._report_failed_export(error)
 
-    def _fail(self, error: OSError) -> None:
+    def _report_failed_export(self, error: OSError) -> None:
         self.done = True
         if self._file is not None:
             self._file.delete_unfinished()
@@ -61,11 +61,11 @@ class RowExporter:
                 self._renderer.write(list(wanted))
                 self._count += len(wanted)
             if first + len(rows) >= asked.until:
-                self._finish()
+                self._report_finished_export()
         except OSError as error:
-            self._fail(error)
+            self._report_failed_export(error)
 
-    def _finish(self) -> None:
+    def _report_finished_export(self) -> None:
         assert self._file is not None
         self._renderer.close()
         self._file.give_final_name()

@@ -1,7 +1,7 @@
 """The searcher's side: questions about all rows of the spool in, answers out while blocks are still being written.
 
 The answer to a question comes in parts, a part a block. Between two blocks the searcher looks for messages, so that a
-new question replaces an old one at once. questions.py has the questions.
+new question replaces an old one at once. search_messages.py has the questions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from decoders.exchanges.body_reader import ApiReaders
 from decoders.filters import parse
 from kwcli.browse.spooling.learned_schemas import SchemasLearned, learn_schemas
-from kwcli.browse.spooling.questions import (
+from kwcli.browse.spooling.read_into_spool import CaptureFaults, ReadingEnded, make_report_of_defect
+from kwcli.browse.spooling.search_messages import (
     CountTop,
     ExportRows,
     FindCauses,
@@ -24,7 +25,6 @@ from kwcli.browse.spooling.questions import (
     RowsFound,
     SortRows,
 )
-from kwcli.browse.spooling.read_into_spool import CaptureFaults, ReadingEnded, make_report_of_defect
 from kwcli.browse.spooling.spool import BlockLost, NewBlock, SpooledRows
 from kwcli.output.renderers import WantedPaths
 

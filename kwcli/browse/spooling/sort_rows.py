@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.body_reader import ApiReaders
 from decoders.filters import parse
-from kwcli.browse.spooling.questions import RowsSorted, SortRows
+from kwcli.browse.spooling.search_messages import RowsSorted, SortRows
 from kwcli.output.renderers import WantedPaths
 from kwcli.reading.sinks.filter_sort_and_limit_rows import ORDERS, paths_for_order
 

@@ -184,7 +184,7 @@ class SpooledRows:
         self.nodes = NodeIds()
         self.first_block = 0  # that is still in the spool
 
-    def read_fields(self, needs: Needs) -> None:
+    def set_needed_fields(self, needs: Needs) -> None:
         """Have views of the rows hold these fields of bodies from now on."""
         self._needs, self._api_readers = needs, ApiReaders(needs)
         self._kept.clear()

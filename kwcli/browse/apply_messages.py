@@ -7,8 +7,8 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from kwcli.browse.spooling.learned_schemas import SchemasLearned
-from kwcli.browse.spooling.questions import CausesFound, RowsExported, RowsFound, RowsSorted, TopCounted
 from kwcli.browse.spooling.read_into_spool import CaptureFaults, ReaderReport, ReadingEnded, ReadProgress
+from kwcli.browse.spooling.search_messages import CausesFound, RowsExported, RowsFound, RowsSorted, TopCounted
 from kwcli.browse.spooling.spool import NewBlock
 from kwcli.output.short_texts import count_of
 
@@ -39,7 +39,7 @@ class ScreenState(Protocol):
     def show_notice(self, notice: str) -> None:
         """Show a sentence until the next key."""
 
-    def take_found(self, part: RowsFound | RowsSorted) -> Changed:
+    def take_found_rows(self, part: RowsFound | RowsSorted) -> Changed:
         """Take a part of an answer that has rows."""
 
     def take_findings(self, found: CausesFound) -> None:
@@ -91,8 +91,8 @@ def _take_faults(app: ScreenState, faults: CaptureFaults) -> None:
 _TAKERS: Final[dict[type, Callable[[ScreenState, Any], Changed | None]]] = {
     NewBlock: _take_block,
     SchemasLearned: _take_schemas,
-    RowsFound: lambda app, part: app.take_found(part),
-    RowsSorted: lambda app, part: app.take_found(part),
+    RowsFound: lambda app, part: app.take_found_rows(part),
+    RowsSorted: lambda app, part: app.take_found_rows(part),
     CausesFound: lambda app, found: app.take_findings(found),
     TopCounted: lambda app, counted: app.take_counts(counted),
     RowsExported: _take_exported,
