@@ -25,8 +25,8 @@ class ErrorSteps:
         self._step = 0
 
     def begin_step(self, step: int) -> None:
-        """Begin a step: 1 for the next error, -1 for the one before."""
-        self._step = step
+        """Begin a step: 1 for the next error, -1 for the one before. Steps in one direction are all done."""
+        self._step = self._step + step if self._step * step > 0 else step
         if self._found is None:
             self._found = FoundRows(self._next_number(), WENT_WRONG)
             self._ask(FindRows(self._found.number, WENT_WRONG))
@@ -44,36 +44,46 @@ class ErrorSteps:
         return True
 
     def go_on(self, pane: ListPane, end: int) -> str:
-        """Do the step as soon as its row is found, of `end` rows in all; returns why it cannot be done, where so."""
-        found, step = self._found, self._step
-        if found is None or not step:
-            return ""
-        if pane.is_sorted:
-            if found.until < end:  # any row may be the next one in the order
-                return ""
-            line = self._find_line_in_order(pane, found, step)
+        """Do the steps whose rows are found, of `end` rows in all; returns why one cannot be done, where so."""
+        while self._found is not None and self._step:
+            step = 1 if self._step > 0 else -1
+            line = self._find_line(pane, self._found, step, end)
             if line is not None:
-                self._step = 0
+                self._step -= step
                 pane.move_to(line)
+            elif self._may_come(pane, self._found, step, end):
                 return ""
-        elif pane.count_lines():
-            here = pane.number_at(pane.cursor)
-            if step < 0 and found.until < here:  # a later part may have one that is nearer
-                return ""
-            at = bisect_right(found.rows, here) if step > 0 else bisect_left(found.rows, here) - 1
-            while 0 <= at < len(found.rows):
-                line = pane.find_line_of(found.rows[at])
-                if line < pane.count_lines() and pane.number_at(line) == found.rows[at]:
-                    self._step = 0
-                    pane.move_to(line)
-                    return ""
-                at += step
-        if found.until < end and step > 0:
-            return ""
-        self._step = 0
-        return "no further error" if step > 0 else "no earlier error"
+            else:
+                self._step = 0
+                return "no further error" if step > 0 else "no earlier error"
+        return ""
 
-    def _find_line_in_order(self, pane: ListPane, found: FoundRows, step: int) -> int | None:
+    @staticmethod
+    def _may_come(pane: ListPane, found: FoundRows, step: int, end: int) -> bool:
+        """Whether rows that are still to be looked at may have the error of a step."""
+        if step > 0 or pane.is_sorted or not pane.count_lines():
+            return found.until < end
+        return found.until < pane.number_at(pane.cursor)
+
+    def _find_line(self, pane: ListPane, found: FoundRows, step: int, end: int) -> int | None:
+        """The line of the next error; None where it is not known, or there is none."""
+        if not pane.count_lines():
+            return None
+        if pane.is_sorted:  # any row may be the next one in the order
+            return self._find_line_in_order(pane, found, step) if found.until >= end else None
+        here = pane.number_at(pane.cursor)
+        if step < 0 and found.until < here:  # a later part may have one that is nearer
+            return None
+        at = bisect_right(found.rows, here) if step > 0 else bisect_left(found.rows, here) - 1
+        while 0 <= at < len(found.rows):
+            line = pane.find_line_of(found.rows[at])
+            if line < pane.count_lines() and pane.number_at(line) == found.rows[at]:
+                return line
+            at += step
+        return None
+
+    @staticmethod
+    def _find_line_in_order(pane: ListPane, found: FoundRows, step: int) -> int | None:
         """The next line with an error in a list that is sorted; None where none is known."""
         errors = frozenset(found.rows)
         lines = range(pane.cursor + step, pane.count_lines() if step > 0 else -1, step)

@@ -9,6 +9,7 @@ from decoders.wire.format_and_escape_text import escape_text, format_rfc3339
 from kwcli.browse.background_work_and_source import Source
 from kwcli.browse.panes.title_status_and_key_bars import format_bar
 from kwcli.browse.spooling.read_into_spool import ReadingEnded
+from kwcli.filter_options import WENT_WRONG
 from kwcli.output.short_texts import count_of, find_zone
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def describe_rows(
     if found is not None and found.order:
         parts.append(f"by {found.order}")
     if found is not None and found.text:
-        parts.append(f"{count_of(len(found.rows), 'match')}: {found.text}")
+        parts.append(f"{count_of(len(found.rows), 'match')}: {found.text.replace(WENT_WRONG, 'errors')}")
     parts += [source.name, count_of(rows.end, "row")]
     right = f"{pane.cursor + 1:,} of {pane.count_lines():,}" if pane.count_lines() else "no rows"
     row = pane.row

@@ -151,6 +151,20 @@ def test_errors_are_gone_to_in_their_order() -> None:
     run_steps(Browsing(), steps)
 
 
+def test_steps_to_errors_are_all_done_however_fast_they_are_asked_for() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        pane = browsing.app.list_pane
+        errors = [at for at in range(pane.count_lines()) if re.search(" [✗?] ", list_line(browsing, at))]
+        ways = ((pane.action_next_error, 3, errors[2]), (pane.action_earlier_error, 2, errors[0]))
+        for step, times, expected in ways:
+            for _ in range(times):
+                step()
+            await browsing.settle(pilot)
+            assert pane.cursor == expected
+
+    run_steps(Browsing(), steps)
+
+
 def test_the_error_before_is_gone_to_when_it_is_found() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         await pilot.press("G", "E")

@@ -213,6 +213,21 @@ def test_top_has_the_numbers_of_stats(by: str) -> None:
     run_steps(Browsing(), steps, (110, 30))
 
 
+def test_keys_that_come_before_the_counts_are_done_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(browsing.work, "collect_messages", lambda _: [])
+            await pilot.press("4", "j", "j", "enter")
+            assert "counting" in browsing.screen_text
+        await browsing.settle(pilot)
+        assert browsing.app.row_filter.text == 'client_id == "audit-1"'
+        assert "21 matches: client_id" in browsing.screen_text
+        text = await press(browsing, pilot, "F", "exclamation_mark")
+        assert "9 matches: errors · tour.pcapng" in text
+
+    run_steps(Browsing(), steps)
+
+
 def test_top_of_live_traffic_is_that_of_the_last_minutes() -> None:
 
     answers: list[Any] = []

@@ -53,19 +53,23 @@ class TopPane(LinePane):
         self.by = TOP_DIMENSIONS[0]
         self.counted: TopCounted | None = None
         self._lines: list[tuple[str, str]] = []  # the line, and the filter for its rows
+        self._opens = False  # the line at the cursor is to be opened as soon as it is counted
         self.to_ascii: Callable[[str], str] = str
 
     def take_counts(self, counted: TopCounted) -> None:
-        """Show counts."""
+        """Show counts, and do what keys have asked for meanwhile."""
         self.counted = counted
         self._format_lines()
         self.redraw_lines()
+        self.show_cursor()
+        if self._opens:
+            self.open_line()
 
     def use_next_dimension(self) -> None:
         """Count by the next of TOP_DIMENSIONS."""
         self.by = TOP_DIMENSIONS[(TOP_DIMENSIONS.index(self.by) + 1) % len(TOP_DIMENSIONS)]
         self.counted, self._lines = None, []
-        self.cursor = 0
+        self.cursor, self._opens = 0, False
         self.redraw_lines()
 
     def make_titles(self) -> Strip:
@@ -138,9 +142,19 @@ class TopPane(LinePane):
             return Strip([Segment("counting …" if self.counted is None else "nothing yet", Style(dim=True))])
         return make_strip(self.to_ascii(self._lines[at][0]))
 
+    def move_to(self, at: int) -> None:
+        """Put the cursor on a line; on one that is still to be counted, too."""
+        if self.counted is None:
+            self.cursor = max(at, 0)
+        else:
+            super().move_to(at)
+
     def open_line(self) -> None:
         """List the rows of a line."""
-        if self.cursor < len(self._lines) and self._lines[self.cursor][1]:
+        self._opens = self.counted is None
+        if self._opens:
+            self.post_notice("counting")
+        elif self.cursor < len(self._lines) and self._lines[self.cursor][1]:
             self.post_message(self.RowsWanted(self._lines[self.cursor][1]))
         else:
             self.post_notice("this line counts no rows of a kind")
