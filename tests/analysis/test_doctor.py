@@ -48,6 +48,7 @@ from kwcli.output.output_settings import Settings
 from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
 from tests.analysis.attack_scenes import ATTACK_BESIDES, ATTACK_NEAR, ATTACK_SCENES
+from tests.analysis.identity_scenes import IDENTITY_BESIDES, IDENTITY_NEAR, IDENTITY_SCENES
 from tests.analysis.record_scenes import RECORD_BESIDES, RECORD_NEAR, RECORD_SCENES
 from tests.analysis.scenes import BEGUN, BROKER, FIN, MS, NS, RST, Scene
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
@@ -657,6 +658,7 @@ THROTTLED = {"throttle_time_ms": 400, "brokers": [], "topics": []}
 SCENES: list[tuple[str, Scene, str, str]] = [
     *ATTACK_SCENES,
     *RECORD_SCENES,
+    *IDENTITY_SCENES,
     # finding, scene, severity, text in the title
     ("topic-unknown", asked_again(4), "error", "topic ordres does not exist (did the client mean orders?)"),
     ("topic-unknown", asked_again(2), "warning", "topic ordres"),
@@ -664,7 +666,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     (
         "access-denied",
         Scene().ask(0, META, {"topics": [{"name": "pay"}]}, metadata(topic("pay", code=29))),
-        *("warning", "topic pay is denied: TOPIC_AUTHORIZATION_FAILED"),
+        *("warning", "topic pay is denied to app: TOPIC_AUTHORIZATION_FAILED"),
     ),
     (
         "login-failed",
@@ -976,7 +978,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ),
     (
         *("access-denied", coordinator_asked(30), "warning"),
-        "group billing is denied: GROUP_AUTHORIZATION_FAILED",
+        "group billing is denied to app: GROUP_AUTHORIZATION_FAILED",
     ),
     (
         *("sequence-reused", sequences((0, 2, 0), (2, 2, 0), (2, 2, 46), other=2), "error"),
@@ -1016,10 +1018,12 @@ BESIDES = {
     "broker-back": {"replicas-missing", "under-replicated"},
     **ATTACK_BESIDES,
     **RECORD_BESIDES,
+    **IDENTITY_BESIDES,
 }
 NEAR: list[tuple[str, Scene]] = [
     *ATTACK_NEAR,
     *RECORD_NEAR,
+    *IDENTITY_NEAR,
     ("tls-refused", refused_alert(b"")),
     ("tls-refused", refused_alert(bytes.fromhex("15030300020100"))),  # an orderly end
     ("tls-refused", refused_alert(bytes.fromhex("15030300020230"), broker="10.0.0.9:443")),

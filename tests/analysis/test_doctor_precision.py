@@ -45,8 +45,8 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
         "note coordinator-moved": 3,
     },
     "sasl-framed.pcapng": {
-        "error login-failed": 1,
-        "warning login-failed": 2,
+        "error login-failed": 2,
+        "warning login-failed": 1,
         "note already-there": 1,
         "note coordinator-moved": 2,
     },

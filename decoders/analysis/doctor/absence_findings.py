@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import (
@@ -20,6 +21,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     rate_per_second,
 )
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
+from decoders.limits import NAMES_OBSERVED_MAX
 from decoders.wire.format_and_escape_text import format_latency
 
 __all__ = ["ABSENCES"]
@@ -152,15 +154,43 @@ def _find_stopped_polls(case: Case) -> Iterator[Found]:
             yield case.make_finding("poll-stopped", seen, what=what, **_make_member_facts(client, group))
             told.add((group, client))
     for (group, client, _), seen in case.seen.items_of_kind("membership"):
-        away = seen.most.get("came", 0) - seen.first
-        reasons = _reasons_of_group(case, group)
+        pauses = _list_pauses(seen)
         if (group, client) in told or not seen.count:
             continue
-        if away >= case.limits["poll.away"] * NS or any(_POLL_REASON in reason for reason in reasons):
-            then = f", and came back {format_latency(away / MS)} later on the same connection" if away > 0 else ""
+        away = max(pauses, default=0)
+        if away >= case.limits["poll.away"] * NS or any(_POLL_REASON in its for its in _reasons_of_group(case, group)):
+            then = f", and came back {_describe_pauses(pauses, seen.count)} on the same connection" if pauses else ""
             what = f"left group {escape_for_sentence(group)} while it went on running{then}"
-            yield case.make_finding("poll-stopped", seen, what=what, **_make_member_facts(client, group))
+            about = _make_member_facts(client, group)
+            if seen.most.get("patience"):
+                about["patience"] = f" ({format_latency(seen.most['patience'])})"
+            yield case.make_finding("poll-stopped", seen, what=what, **about)
             told.add((group, client))
+
+
+def _list_pauses(membership: Observation) -> list[int]:
+    """How long a member was away after each time that it left, in ns; leaves after which it did not come are left out.
+
+    Empty where it came or left so often that not all times are kept.
+    """
+    leaves, comings = (sorted(map(int, membership.names.get(name, ()))) for name in ("leaves", "comings"))
+    if max(len(leaves), len(comings)) >= NAMES_OBSERVED_MAX:
+        return []
+    found = []
+    for at, until in pairwise((*leaves, _NEVER)):
+        place = bisect_right(comings, at)
+        if place < len(comings) and comings[place] < until:
+            found.append(comings[place] - at)
+    return found
+
+
+def _describe_pauses(pauses: list[int], left: int) -> str:
+    least, most = (format_latency(find(pauses) / MS) for find in (min, max))
+    times = " each time" if len(pauses) == left > 1 else ""
+    return f"{least} later{times}" if least == most else f"{least} to {most} later{times}"
+
+
+_NEVER: Final = 1 << 63
 
 
 def _make_member_facts(client: str, group: str) -> dict[str, Any]:

@@ -5,6 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.analysis.doctor.identities.observe_identities import (
+    body_or_empty,
+    mark_member_alive,
+    observe_deleted_topics,
+    observe_group_heartbeat,
+    observe_group_join,
+    observe_group_leave,
+    observe_login,
+    observe_new_credentials,
+    observe_producer_start,
+    observe_sasl_handshake,
+    observe_transaction_begin,
+    observe_transaction_end,
+)
 from decoders.analysis.doctor.observe_odd_bytes import observe_refused_batches
 from decoders.analysis.doctor.observe_positions import (
     observe_committed_offsets,
@@ -18,7 +32,6 @@ from decoders.analysis.doctor.observe_positions import (
 from decoders.analysis.doctor.resent_batches import make_evidence_of_exchange
 from decoders.analysis.exchange_facts import (
     CONSUMER,
-    GATHERINGS,
     NS_PER_MS,
     WAIT_MIN_MS,
     error_codes_by_partition,
@@ -29,11 +42,16 @@ from decoders.analysis.read_dimension_values import host_of
 from decoders.exchanges.topic_arrays import structs_at, topic_array_paths
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import (
+    ADD_PARTITIONS_TO_TXN,
     ALTER_PARTITION,
+    ALTER_USER_SCRAM_CREDENTIALS,
+    DELETE_TOPICS,
     DESCRIBE_CLUSTER,
+    END_TXN,
     FETCH,
     FIND_COORDINATOR,
     HEARTBEAT,
+    INIT_PRODUCER_ID,
     JOIN_GROUP,
     LEADER_AND_ISR,
     LEAVE_GROUP,
@@ -89,11 +107,6 @@ class BodyObserver(NamedTuple):
         return named if self.partitions_of is None else named | topic_array_paths(self.partitions_of, side)
 
 
-def _body_or_empty(exchange: Exchange, side: Side) -> dict[str, Any]:
-    view = exchange._request_view if side == "request" else exchange._response_view
-    return view if isinstance(view, dict) else {}
-
-
 def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> list[str | None]:
     raw, time_ns = exchange.request_raw, exchange.time_ns
     answered = exchange.outcome != "no_response_expected"
@@ -104,7 +117,7 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
     packed_refused = False
     offsets = _read_offsets_of_answer(exchange) if answered else {}
     tried = make_evidence_of_exchange(exchange), exchange.response_ns
-    request = _body_or_empty(exchange, "request")
+    request = body_or_empty(exchange, "request")
     transactional = request.get("transactional_id")
     for element in structs_at(request, "topic_data"):
         topic = topic_of_element(exchange, element)
@@ -405,7 +418,7 @@ def _observe_advertised_address(seen: Observations, exchange: Exchange, node: di
 
 
 def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> None:
-    answer = _body_or_empty(exchange, "response")
+    answer = body_or_empty(exchange, "response")
     nodes = set()
     for node in structs_at(answer, "brokers"):
         number = node.get("node_id")
@@ -453,7 +466,7 @@ def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> No
 
 def _observe_leader_epochs(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     """Leaders as a controller of the ZooKeeper era gives them to brokers."""
-    request = _body_or_empty(exchange, "request")
+    request = body_or_empty(exchange, "request")
     flat = [(part, part) for part in structs_at(request, "ungrouped_partition_states")]
     grouped = [
         (element, part)
@@ -475,7 +488,7 @@ def _observe_described_cluster(seen: Observations, exchange: Exchange, client: s
 
 
 def _observe_coordinator(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
-    answer = _body_or_empty(exchange, "response")
+    answer = body_or_empty(exchange, "response")
     for node in list(structs_at(answer, "coordinators")) or [answer]:
         if not node.get("error_code"):
             _observe_advertised_address(seen, exchange, node, node.get("node_id"))
@@ -483,127 +496,10 @@ def _observe_coordinator(seen: Observations, exchange: Exchange, client: str) ->
 
 def find_subjects_of_coordinator(exchange: Exchange) -> tuple[str, list[str]]:
     """What a FindCoordinator asks for: the kind and the names of groups or transactional ids."""
-    request = _body_or_empty(exchange, "request")
+    request = body_or_empty(exchange, "request")
     kind = {0: "group", 1: "transactional_id"}.get(request.get("key_type", 0))
     names = [name for name in (request.get("key"), *(request.get("coordinator_keys") or ())) if isinstance(name, str)]
     return (kind, [name for name in names if name]) if kind is not None else ("client_id", [])
-
-
-def _observe_group_join(seen: Observations, exchange: Exchange, client: str) -> None:
-    request, answer = _body_or_empty(exchange, "request"), _body_or_empty(exchange, "response")
-    group, generation = request.get("group_id"), answer.get("generation_id")
-    if not group:
-        return
-    if not answer.get("error_code") and isinstance(generation, int) and generation >= 0:
-        _observe_group_generation(seen, exchange, group, generation, client)
-        if exchange.response_ns is not None and exchange.request_end_ns is not None:
-            seen.get_or_make("group", group).add_to_sum("waited", exchange.response_ns - exchange.request_end_ns)
-            seen.get_or_make("group", group).keep_greatest("waited", exchange.response_ns - exchange.request_end_ns)
-    _mark_member_alive(seen, exchange, client)
-    seen.get_or_make("joined", group, client).keep_greatest("last", exchange.time_ns)
-    seen.get_or_make("membership", group, client, exchange.connection_info.client).keep_greatest(
-        "came", exchange.time_ns
-    )
-    its = seen.get_or_make("group", group)
-    its.count_exchange(exchange)
-    its.count_name("came" if not request.get("member_id") else "again", client)
-    if request.get("reason"):
-        its.count_name("reasons", request["reason"])
-
-
-def _mark_member_alive(seen: Observations, exchange: Exchange, client: str) -> None:
-    """Mark the time of an exchange of a member, which is not late as long as it waits for the others."""
-    request, answer = _body_or_empty(exchange, "request"), _body_or_empty(exchange, "response")
-    group, member = request.get("group_id"), request.get("member_id") or answer.get("member_id")
-    if not group or not member:
-        return
-    its = seen.get_or_make("alive", group, member)
-    its.count_name("clients", client)
-    last = exchange.time_ns if exchange.response_ns is None else exchange.response_ns
-    its.mark_seconds(exchange.time_ns, max(last, exchange.time_ns))
-    timeout = request.get("session_timeout_ms")
-    if timeout:
-        its.keep_greatest("timeout", timeout)
-    elif exchange.api_key not in GATHERINGS:
-        its.count_exchange(exchange)
-
-
-def _observe_group_generation(seen: Observations, exchange: Exchange, group: str, number: int, client: str) -> None:
-    its = seen.get_or_make("generation", group, number)
-    its.count_exchange(exchange)
-    its.count_name("clients", client)
-
-
-def _observe_group_leave(seen: Observations, exchange: Exchange, client: str) -> None:
-    request = _body_or_empty(exchange, "request")
-    group = request.get("group_id")
-    if group:
-        left = seen.get_or_make("left", group, client)
-        left.count_exchange(exchange)
-        left.mark_second(exchange.time_ns)
-        its = seen.get_or_make("membership", group, client, exchange.connection_info.client)
-        its.count_exchange(exchange)
-        its = seen.get_or_make("group", group)
-        its.count_name("left", client)
-        for member in structs_at(request, "members"):
-            if member.get("reason"):
-                its.count_name("reasons", member["reason"])
-
-
-def _observe_heartbeat(seen: Observations, exchange: Exchange, client: str) -> None:
-    request, answer = _body_or_empty(exchange, "request"), _body_or_empty(exchange, "response")
-    group, epoch = request.get("group_id"), answer.get("member_epoch")
-    if not group:
-        return
-    _mark_member_alive(seen, exchange, client)
-    its = seen.get_or_make("group", group)
-    asked = request.get("member_epoch")
-    if asked == 0:
-        its.count_name("came", client)
-    elif isinstance(asked, int) and asked < 0:
-        its.count_name("left", client)
-    if not answer.get("error_code") and isinstance(epoch, int) and epoch > 0:
-        _observe_group_generation(seen, exchange, group, epoch, client)
-        its.count_exchange(exchange)
-
-
-def _observe_transaction_end(seen: Observations, exchange: Exchange, client: str) -> None:
-    request, answer = _body_or_empty(exchange, "request"), _body_or_empty(exchange, "response")
-    name = request.get("transactional_id")
-    if name and not answer.get("error_code"):
-        its = seen.get_or_make("transaction", name)
-        its.count_exchange(exchange)
-        its.count_name("clients", client)
-        its.add_to_sum("commits" if request.get("committed") else "aborts", 1)
-        its.keep_greatest("ended", exchange.time_ns)
-
-
-def _observe_transaction_begin(seen: Observations, exchange: Exchange, client: str) -> None:
-    request = _body_or_empty(exchange, "request")
-    name = request.get("transactional_id") or request.get("v3_and_below_transactional_id")
-    if name:
-        its = seen.get_or_make("transaction", name)
-        its.count_exchange(exchange)
-        its.count_name("clients", client)
-        its.keep_greatest("begun", exchange.time_ns)
-
-
-def _observe_sasl_handshake(seen: Observations, exchange: Exchange, client: str) -> None:
-    mechanism = _body_or_empty(exchange, "request").get("mechanism")
-    if mechanism:
-        seen.get_or_make("login", client).count_name("mechanisms", mechanism)
-        seen.get_or_make("login", client).count_exchange(exchange)
-
-
-def _observe_login(seen: Observations, exchange: Exchange, client: str) -> None:
-    """Observe a login that the broker ends after a while (KIP-368)."""
-    answer = _body_or_empty(exchange, "response")
-    lifetime = answer.get("session_lifetime_ms")
-    if lifetime and not answer.get("error_code"):
-        info = exchange.connection_info
-        its = seen.get_or_make("session", client, info.broker, info.client)
-        its.keep_greatest("lifetime", lifetime)
-        its.keep_greatest("login", exchange.response_ns or exchange.time_ns)
 
 
 def _observe_controller_election(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
@@ -614,7 +510,7 @@ def _observe_controller_election(seen: Observations, exchange: Exchange, client:
 _NODES: Final = ("node_id", "host", "port")
 _LED: Final = ("partition_index", "leader", "leader_epoch")
 _BEAT: Final = BodyObserver(
-    _observe_heartbeat, ("group_id", "member_id", "member_epoch"), ("error_code", "member_epoch")
+    observe_group_heartbeat, ("group_id", "member_id", "member_epoch"), ("error_code", "member_epoch")
 )
 
 # API key → its observer.
@@ -623,7 +519,9 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
     LIST_OFFSETS: BodyObserver(
         observe_listed_offsets, ("topics[].partitions[].timestamp",), partitions_of=LIST_OFFSETS
     ),
-    OFFSET_COMMIT: BodyObserver(observe_committed_offsets, ("group_id",), partitions_of=OFFSET_COMMIT),
+    OFFSET_COMMIT: BodyObserver(
+        observe_committed_offsets, ("group_id", "group_instance_id"), partitions_of=OFFSET_COMMIT
+    ),
     OFFSET_FETCH: BodyObserver(
         observe_fetched_offsets, ("group_id",), ("groups[].group_id",), partitions_of=OFFSET_FETCH
     ),
@@ -661,12 +559,15 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
         ("error_code", *_NODES, *(f"coordinators[].{name}" for name in ("error_code", *_NODES))),
     ),
     JOIN_GROUP: BodyObserver(
-        _observe_group_join,
-        ("group_id", "member_id", "reason", "session_timeout_ms"),
+        observe_group_join,
+        (
+            *("group_id", "member_id", "reason", "session_timeout_ms", "rebalance_timeout_ms", "group_instance_id"),
+            *("protocol_type", "protocols[].name"),
+        ),
         ("error_code", "generation_id", "member_id"),
     ),
-    SYNC_GROUP: BodyObserver(_mark_member_alive, ("group_id", "member_id")),
-    HEARTBEAT: BodyObserver(_mark_member_alive, ("group_id", "member_id")),
+    SYNC_GROUP: BodyObserver(mark_member_alive, ("group_id", "member_id", "group_instance_id")),
+    HEARTBEAT: BodyObserver(mark_member_alive, ("group_id", "member_id", "group_instance_id")),
     LEADER_AND_ISR: BodyObserver(
         _observe_leader_epochs,
         (
@@ -675,15 +576,22 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
             *(f"topic_states[].partition_states[].{name}" for name in _LED),
         ),
     ),
-    LEAVE_GROUP: BodyObserver(_observe_group_leave, ("group_id", "members[].reason")),
+    LEAVE_GROUP: BodyObserver(observe_group_leave, ("group_id", "members[].reason")),
     68: _BEAT,
     76: _BEAT,
     88: _BEAT,
-    26: BodyObserver(_observe_transaction_end, ("transactional_id", "committed"), ("error_code",)),
-    24: BodyObserver(_observe_transaction_begin, ("v3_and_below_transactional_id",)),
-    25: BodyObserver(_observe_transaction_begin, ("transactional_id",)),
-    SASL_HANDSHAKE: BodyObserver(_observe_sasl_handshake, ("mechanism",)),
-    SASL_AUTHENTICATE: BodyObserver(_observe_login, (), ("error_code", "session_lifetime_ms")),
+    INIT_PRODUCER_ID: BodyObserver(observe_producer_start, ("transactional_id",), ("error_code",)),
+    END_TXN: BodyObserver(observe_transaction_end, ("transactional_id", "committed"), ("error_code",)),
+    ADD_PARTITIONS_TO_TXN: BodyObserver(observe_transaction_begin, ("v3_and_below_transactional_id",)),
+    25: BodyObserver(observe_transaction_begin, ("transactional_id",)),
+    SASL_HANDSHAKE: BodyObserver(observe_sasl_handshake, ("mechanism",)),
+    SASL_AUTHENTICATE: BodyObserver(observe_login, (), ("error_code", "session_lifetime_ms")),
+    ALTER_USER_SCRAM_CREDENTIALS: BodyObserver(observe_new_credentials, (), ("results[].user", "results[].error_code")),
+    DELETE_TOPICS: BodyObserver(
+        observe_deleted_topics,
+        ("topic_names", "topics[].name", "topics[].topic_id"),
+        tuple(f"responses[].{name}" for name in ("name", "topic_id", "error_code")),
+    ),
     52: BodyObserver(_observe_controller_election),
     ALTER_PARTITION: BodyObserver(
         _observe_replicas_in_sync,

@@ -50,6 +50,10 @@ def _groups(found: Found) -> set[str]:
     return {found.values["group"]} if found.values.get("group") else set()
 
 
+def _transactional_ids(found: Found) -> set[str]:
+    return {found.values["transactional_id"]} if found.values.get("transactional_id") else set()
+
+
 def _missing_replicas(found: Found) -> set[str]:
     """A broker whose partitions are not known shares writes that lack replicas with whoever lacks them."""
     if found.id == "replicas-missing":
@@ -95,6 +99,9 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     *((cause, ("request-closed", "request-odd"), _clients) for cause in ("header-tags", "array-beyond-frame")),
     ("leader-missing", ("metadata-storm",), _clients),
     ("topic-unknown", ("metadata-storm",), _clients),
+    ("topic-unknown", ("sent-again",), _topics),
+    ("name-shared", ("producer-fenced", "answered-with-error", "transactions-abort"), _transactional_ids),
+    ("name-shared", ("member-fenced", "rebalance-storm"), _groups),
     ("poll-stopped", ("rebalance-storm", "member-fenced"), _groups),
     ("rebalance-storm", ("member-fenced",), _groups),
     ("throttled", ("quota-exceeded",), _clients),

@@ -29,6 +29,7 @@ __all__ = [
     "describe_retry_pace",
     "escape_for_sentence",
     "format_advertised_address",
+    "has_stopped",
     "merge_observations",
     "most_frequent_clients",
     "name_of_api_key",
@@ -130,6 +131,12 @@ def name_of_api_key(api_key: int) -> str:
 
 def most_frequent_clients(seen: Observation) -> list[str]:
     return sort_names_by_count(seen.names.get("clients", {}))[:LISTED]
+
+
+def has_stopped(case: Case, seen: Observation) -> bool:
+    """Whether something did not come again until the end, for longer than it had paused before."""
+    pause, _ = seen.find_longest_pause()
+    return case.last - seen.last > (pause + 1) * NS if pause else case.last > seen.last
 
 
 def describe_retry_pace(case: Case, seen: Observation) -> str | None:

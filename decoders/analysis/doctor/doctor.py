@@ -21,6 +21,7 @@ from decoders.analysis.advisories.attack_observations import ATTACKS, count_batc
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, find_subjects_of_coordinator
 from decoders.analysis.doctor.find_problems import diagnose
 from decoders.analysis.doctor.finding_kinds import STORAGE_ERRORS
+from decoders.analysis.doctor.identities.observe_identities import body_or_empty
 from decoders.analysis.doctor.observations import Observation, Observations
 from decoders.analysis.doctor.observe_odd_bytes import (
     observe_misplaced_answer,
@@ -49,6 +50,7 @@ from decoders.filters.filter_field_table import entity_names_of_both_sides, enti
 from decoders.filters.read_partitions_and_records import structure_needs
 from decoders.limits import GROUPS_MAX
 from decoders.protocol_facts.api_keys import (
+    ADD_PARTITIONS_TO_TXN,
     API_VERSIONS,
     FETCH,
     FIND_COORDINATOR,
@@ -82,9 +84,15 @@ _LARGE: Final = 1 << 20
 _TRIES: Final = 4
 # Connections whose client is remembered between their exchanges.
 _LINKS_MAX: Final = 1024
-# COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: they are about a group or transaction.
-_OF_COORDINATORS: Final = frozenset({14, 15, 16})
-_COMMITS: Final = frozenset({OFFSET_COMMIT, OFFSET_FETCH, TXN_OFFSET_COMMIT})
+# FENCED_INSTANCE_ID, of a member whose group.instance.id another one has taken.
+_FENCED_INSTANCE: Final = 82
+# COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, and the codes of ILLEGAL_GENERATION to
+# STALE_MEMBER_EPOCH about membership: they are about a group or transaction, whatever topics are named besides.
+_OF_GROUPS: Final = frozenset({14, 15, 16, 22, 25, 27, _FENCED_INSTANCE, 110, 113})
+# INVALID_PRODUCER_EPOCH, PRODUCER_FENCED: about a transactional id, where partitions are added to its transaction.
+_OF_PRODUCERS: Final = frozenset({47, 90})
+# Their errors may be about the group or transactional id.
+_WITH_OWNERS: Final = frozenset({OFFSET_COMMIT, OFFSET_FETCH, TXN_OFFSET_COMMIT, ADD_PARTITIONS_TO_TXN})
 _ENTITIES: Final = (("group", "groupId"), ("transactional_id", "transactionalId"))
 # What succeeded: client, API key, subject.
 _Done = tuple[str, int, str | None]
@@ -280,7 +288,8 @@ class Doctor:
         found: dict[tuple[int, str, str | None], list[int | None]] = {}
         for (topic, partition), codes in error_codes_by_partition(exchange).items():
             for code in codes:
-                of_topic = topic and not (code in _OF_COORDINATORS and names)
+                adds = api_key == ADD_PARTITIONS_TO_TXN and code in _OF_PRODUCERS
+                of_topic = topic and not (names and (adds or code in _OF_GROUPS))
                 about = ("topic", topic) if of_topic else (entity, names[0] if names else None)
                 found.setdefault((code, *about), []).append(partition)
         for (code, kind, subject), partitions in found.items():
@@ -289,9 +298,13 @@ class Doctor:
             its.count_name("brokers", exchange.connection_info.broker)
             if entity == "transactional_id" and names:
                 its.count_name("transactional", names[0])
+            its.count_name("hosts", host_of(exchange.connection_info.client))
+            if code == _FENCED_INSTANCE:
+                its.count_name("instances", str(body_or_empty(exchange, "request").get("group_instance_id")))
             if kind == "topic" and subject and code in STORAGE_ERRORS:
                 its.count_name("topics", subject)
             its.count_name("versions", str(exchange.api_version))
+            its.mark_second(exchange.time_ns)
             user = exchange.user
             if user:
                 its.count_name("users", user)
@@ -306,7 +319,7 @@ class Doctor:
             topics = _topics_of(exchange)
         elif None in topics:
             topics = [name for name in topics if name]
-        if topics and api_key in _COMMITS:  # whose errors may be about the group
+        if topics and api_key in _WITH_OWNERS:
             topics = [*topics, *self._find_subjects(exchange)[1]]
         for subject in topics or self._find_subjects(exchange)[1] or (None,):
             if subject == last:

@@ -20,6 +20,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     describe_offered_versions,
     describe_retry_pace,
     escape_for_sentence,
+    has_stopped,
     merge_observations,
     most_frequent_clients,
     name_of_api_key,
@@ -27,6 +28,13 @@ from decoders.analysis.doctor.diagnosis_input import (
     rate_per_second,
 )
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER, SEVERITIES
+from decoders.analysis.doctor.identities.identity_findings import (
+    IDENTITIES,
+    describe_offers,
+    find_changed_login,
+    find_deletion,
+    has_logged_in_since,
+)
 from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
 from decoders.analysis.doctor.position_findings import (
     POSITIONS,
@@ -37,7 +45,14 @@ from decoders.analysis.doctor.position_findings import (
 from decoders.analysis.doctor.refusal_findings import REFUSALS
 from decoders.analysis.doctor.sequence_findings import SEQUENCES, describe_broken_sequence
 from decoders.analysis.doctor.value_findings import VALUES
-from decoders.protocol_facts.api_keys import INIT_PRODUCER_ID, METADATA
+from decoders.protocol_facts.api_keys import (
+    FETCH,
+    FIND_COORDINATOR,
+    INIT_PRODUCER_ID,
+    METADATA,
+    PRODUCE,
+    SASL_AUTHENTICATE,
+)
 from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
 from decoders.protocol_facts.errors.remedies import REMEDIES
 from decoders.wire.format_and_escape_text import format_latency, format_size
@@ -135,7 +150,7 @@ ABOUT: Final = frozenset(
 
 def _find_error_codes(case: Case) -> Iterator[Found]:
     """Error codes by subject: one finding for all clients that met one code there."""
-    met: dict[tuple[str, int, str, str | None], list[tuple[str, int, Observation]]] = defaultdict(list)
+    met: dict[tuple[str, int, str, str | None], list[_Met]] = defaultdict(list)
     for (code, key, client, kind, subject), seen in case.seen.items_of_kind("error"):
         what = CODES.get(code, OTHER)
         if subject is None or what in ("login-failed", "version-refused", "controller-moved"):
@@ -143,30 +158,34 @@ def _find_error_codes(case: Case) -> Iterator[Found]:
             what = OTHER if what == "topic-unknown" else what  # exchanges without bodies do not name the topic
         if what == "broker-failed":
             for broker in seen.names.get("brokers", {}):
-                met[what, code, "broker", broker].append((client, key, seen))
+                met[what, code, "broker", broker].append((client, key, code, seen))
             continue
-        met[what, code, kind, subject].append((client, key, seen))
-    for (what, code, kind, subject), some in met.items():
-        yield _make_error_finding(case, what, code, kind, subject, some)
+        # A topic that does not exist is one finding, by name and by id.
+        met[what, 0 if what == "topic-unknown" else code, kind, subject].append((client, key, code, seen))
+    for (what, _, kind, subject), some in met.items():
+        yield _make_error_finding(case, what, kind, subject, some)
 
 
-def _make_error_finding(
-    case: Case, what: str, code: int, kind: str, subject: str | None, some: list[tuple[str, int, Observation]]
-) -> Found:
-    whole = merge_observations(seen for _, _, seen in some)
+# Client, API key, error code.
+_Met = tuple[str, int, int, Observation]
+
+
+def _make_error_finding(case: Case, what: str, kind: str, subject: str | None, some: list[_Met]) -> Found:
+    whole = merge_observations(seen for *_, seen in some)
+    code = max(some, key=lambda its: its[3].count)[2]
     about = subject if kind != "client_id" else None
-    went_on = all(_has_succeeded_since(case, client, key, about, seen) for client, key, seen in some)
+    went_on = all(_has_succeeded_since(case, client, key, about, seen) for client, key, _, seen in some)
     row = FINDINGS[what]
     severity = row.went_on if went_on else row.severity
     if not went_on and whole.count < case.limits["errors.few"]:
         severity = next_less_severe(severity)
     clients = Observation()
-    for client, _, seen in some:
+    for client, _, _, seen in some:
         clients.count_name("clients", client, seen.count)
     names = sort_names_by_count(clients.names["clients"])
     values: dict[str, Any] = {kind: subject, "error": error_name(code), "subject": _describe_subject(kind, subject)}
     values["clients"] = names[:LISTED]
-    apis = {name_of_api_key(key) for _, key, _ in some}
+    apis = {name_of_api_key(key) for _, key, _, _ in some}
     values["api"] = apis.pop() if len(apis) == 1 else None
     partitions = whole.names.get("partitions")
     values["partitions"] = sorted(map(int, partitions))[:LISTED] if partitions and kind == "topic" else None
@@ -185,25 +204,73 @@ def _make_error_finding(
     if what == "topic-unknown" and subject is not None:
         near = get_close_matches(subject, sorted(case.topics - {subject}), 1, 0.75)
         values["nearest_topic"] = near[0] if near else None
-        values["nearest"] = f" (did the client mean {near[0]}?)" if near and not went_on else ""
+        values |= find_deletion(case, subject, whole)
+        values["nearest"] = f" (did the client mean {near[0]}?)" if near and not went_on | ("deleted" in values) else ""
     if what == "producer-fenced" and kind == "topic" and "transactional" in whole.names:
         values["transactional_id"] = sort_names_by_count(whole.names["transactional"])[0]
         values["of"] = f" of transactional id {escape_for_sentence(values['transactional_id'])}"
+    instances = sort_names_by_count(whole.names.get("instances", {}))
+    if instances:
+        values["subject"] += f", instance {escape_for_sentence(instances)}"
     if what == "broker-failed":
         values["topics"] = sort_names_by_count(whole.names.get("topics", {}))[:LISTED] or None
-    values["went_on"] = went_on or None
+    values["went_on"] = (went_on and _is_over(case, what, kind, subject, some, whole)) or None
     if what == "offset-out-of-range":
         values["reset"] = describe_offset_reset(case, subject, values["clients"])
     if what == "sequence-broken":
         values["sequence"] = describe_broken_sequence(case, subject, values["clients"])
+    if what == "protocol-refused":
+        values["offers"] = describe_offers(case, subject, names)
+    if what == "login-failed":
+        values |= find_changed_login(case, names[0], whole)
     if what in ("login-failed", "version-refused") and not went_on:
         values["pace"] = describe_retry_pace(case, whole)
     return Found(what, severity, whole, values, code)
 
 
 def _has_succeeded_since(case: Case, client: str, api_key: int, about: str | None, seen: Observation) -> bool:
-    """Whether the client succeeded with the same API and subject after the last error."""
+    """Whether the client succeeded with the same API and subject after the last error; in a login, with all of it."""
+    if api_key == SASL_AUTHENTICATE:
+        return has_logged_in_since(case, client, seen)
     return case.done.get((client, api_key, about), 0) > seen.last
+
+
+def _is_over(case: Case, what: str, kind: str, subject: str | None, some: list[_Met], whole: Observation) -> bool:
+    """Whether an error after which the same succeeded is known to be over: it did not come back, each partition that
+    had it is read or written again, and a group or producer that found its coordinator has used it.
+    """
+    if not has_stopped(case, whole):
+        return False
+    for client, key, _, seen in some:
+        if kind == "topic" and not all(
+            _is_partition_served(case, client, key, subject, int(number), seen)
+            for number in seen.names.get("partitions", ())
+        ):
+            return False
+        if (
+            what == "coordinator-moved"
+            and key == FIND_COORDINATOR
+            and not any(
+                time_ns > seen.last and who == client and about == subject and its != FIND_COORDINATOR
+                for (who, its, about), time_ns in case.done.items()
+            )
+        ):
+            return False
+    return True
+
+
+def _is_partition_served(
+    case: Case, client: str, api_key: int, topic: str | None, number: int, seen: Observation
+) -> bool:
+    """Whether a client's Fetch or Produce succeeded for a partition after the last error; True for other APIs."""
+    if api_key == FETCH and case.seen.get_observation("reading", client) is not None:  # no follower
+        its = case.seen.get_observation("lag", client, topic, number)
+        return its is not None and its.edges["lag"][1][0] > seen.last
+    if api_key == PRODUCE:
+        some = [its for place, its in case.seen.items_of_kind("sequence") if place[:3] == (client, topic, number)]
+        timed = [its.edges["next"][1][0] for its in some if "next" in its.edges]
+        return not timed or max(timed) > seen.last  # without sequences the partition's times are not kept
+    return True
 
 
 def _describe_subject(kind: str, subject: str | None) -> str:
@@ -526,6 +593,7 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
         *REFUSALS,
         *REACHABILITY,
         *ABSENCES,
+        *IDENTITIES,
         *POSITIONS,
         _find_unhealthy_partitions,
         _find_replicas_out_of_sync,

@@ -145,8 +145,10 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         " closes the connection on the next request",
         "upgrade the client to one that logs in again by itself, or raise connections.max.reauth.ms",
     ),
-    "login-failed": FindingKind(_ERROR, "logins of {client} fail with {error}{pace}", went_on=_WARNING),
-    "access-denied": FindingKind(_ERROR, "{subject} is denied: {error}{by_user}", went_on=_WARNING),
+    "login-failed": FindingKind(
+        _ERROR, "logins of {client}{by_user} fail with {error}{pace}{changed}", remedy="{remedy}", went_on=_WARNING
+    ),
+    "access-denied": FindingKind(_ERROR, "{subject} is denied to {clients}: {error}{by_user}", went_on=_WARNING),
     "unanswered": FindingKind(
         _WARNING,
         "{api} of {client} stays unanswered by {broker}; the connection ended ({closed}){then}",
@@ -244,7 +246,7 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "it restarted, or was cut off or fenced for a while; clients had to find other leaders",
         "look in its log and the controller's at that time; a planned restart takes a minute and no client notices",
     ),
-    "topic-unknown": FindingKind(_ERROR, "topic {topic} does not exist{nearest}"),
+    "topic-unknown": FindingKind(_ERROR, "topic {topic} does not exist{nearest}{deleted}", "{meaning}", "{remedy}"),
     "partition-offline": FindingKind(
         _ERROR,
         "{places} without a leader",
@@ -363,8 +365,8 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     "poll-stopped": FindingKind(
         _WARNING,
         "{client} {what}",
-        "its program did not call poll() for longer than max.poll.interval.ms, so its library left the group for it;"
-        " the group rebalances, and records are handled twice",
+        "its program did not call poll() for longer than max.poll.interval.ms{patience}, so its library left the group"
+        " for it; the group rebalances, and records are handled twice",
         "find what the program waits for between two polls; raise max.poll.interval.ms or lower max.poll.records",
     ),
     "fetch-waits": FindingKind(
@@ -380,6 +382,15 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "{client} falls behind on {topic}: {lag} records, {before} at first",
         "the client reads more slowly than producers write",
         "add members and partitions, fetch more at once, or do less work between polls",
+    ),
+    "protocol-refused": FindingKind(_ERROR, "{clients} cannot join {subject}: {error}{offers}", went_on=_WARNING),
+    "name-shared": FindingKind(
+        _ERROR,
+        "{setting} {name}{where} is used by {taken_by} in turns: each fences the other ({error})",
+        "one process may have it: whoever takes it ends the one before, whose next request fails for good; restarted,"
+        " it fences the other in turn",
+        "give each process a {setting} of its own, or run one of them",
+        went_on=_WARNING,
     ),
     # Producers and transactions.
     "records-corrupt": FindingKind(
@@ -449,7 +460,7 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     "sent-again": FindingKind(
         _NOTE,
         "{client} sent {batches} batches to {topic} again, {why}",
-        "they are stored once: brokers refused the first try, or recognise the batch by its sequence number",
+        "{fate}",
         "look at the errors and time-outs before each retry; every retry adds latency",
     ),
     "sent-twice": FindingKind(
@@ -650,6 +661,7 @@ CODES: Final[dict[int, str]] = {
     1: "offset-out-of-range",
     7: "timed-out",
     **dict.fromkeys((14, 15, 16), "coordinator-moved"),
+    23: "protocol-refused",
     **dict.fromkeys((22, 25, 82, 110, 113), "member-fenced"),
     **dict.fromkeys((45, 46, 59), "sequence-broken"),
     **dict.fromkeys((47, 90), "producer-fenced"),

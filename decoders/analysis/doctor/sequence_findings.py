@@ -52,7 +52,16 @@ def _find_resent_batches(case: Case) -> Iterator[Found]:
         first_refused = 2 * refused > len(some)
         why = "after they had been refused" if first_refused else "because no answer came, or only a time-out error"
         about = {"client": client, "client_id": client, "topic": topic, "batches": f"{len(some):,}"}
-        yield case.make_finding(what, seen, why=why, **about)
+        yield case.make_finding(what, seen, why=why, fate=_describe_fate(some), **about)
+
+
+def _describe_fate(some: list[SentAgain]) -> str:
+    """Words for what became of batches that were sent again: some may never have been stored."""
+    lost = sum(its.tries == its.refused + its.unknown and not its.duplicates for its in some)
+    if lost == len(some):
+        return "no try of them was accepted in the capture"
+    stored = "are stored once: brokers refused the first try, or recognise the batch by its sequence number"
+    return f"no try of {lost:,} of them was accepted in the capture; the others {stored}" if lost else f"they {stored}"
 
 
 def _find_restarted_sequences(case: Case) -> Iterator[Found]:

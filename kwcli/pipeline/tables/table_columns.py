@@ -259,7 +259,9 @@ FINDINGS: Final[tuple[TableColumn, ...]] = (
     _nullable("api", "string", "the API, where it is one"),
     _nullable("api_version", "int32", "its version"),
     _nullable("error", "string", "name of the error code"),
-    _nullable("went_on", "bool", "true where the same client had success with the same afterwards"),
+    _nullable(
+        "went_on", "bool", "true where the same client had success with the same afterwards, and the error stayed away"
+    ),
     _nullable("nearest_topic", "string", "a topic that may have been meant"),
     _nullable("reasons", "list<string>", "what members gave as reasons"),
     _nullable("users", "list<string>", "who had logged in as, most often first, at most 20"),

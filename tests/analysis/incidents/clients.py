@@ -17,6 +17,7 @@ from kwcli.playground.tls_certificates import write_tls_certificates
 from tests.analysis.faults.actors import RawClient, rd, write_unannounced_batch
 from tests.analysis.faults.refused import ALTER_CLIENT_QUOTAS
 from tests.analysis.incidents.changes import CHANGES
+from tests.analysis.incidents.identities import IDENTITY_INCIDENTS
 from tests.analysis.incidents.incident import HURRY, Incident, IncidentActor
 from tests.broker.clients.session import start
 from tests.waiting import until
@@ -300,4 +301,5 @@ CLIENT_INCIDENTS: Final = (
     Incident("partition-paused", "assigned-unread", "partition-paused", _assigned_unread),
     Incident("sequence-begun-again", "sequence-restarted", "sequence-begun-again", _unknown_producer),
     *CHANGES,
+    *IDENTITY_INCIDENTS,
 )

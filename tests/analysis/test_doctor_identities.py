@@ -1,0 +1,104 @@
+"""When an error is over, whose consequence a finding is, and what became of a deleted topic and refused batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from decoders.analysis.doctor.doctor import Doctor
+from tests.analysis.identity_scenes import (
+    commit,
+    coordinator,
+    deleted,
+    failing,
+    left_again,
+    logins,
+    refused_batches,
+)
+from tests.analysis.scenes import Scene
+from tests.analysis.test_doctor import folded, merged
+
+MISSING, MOVED = 3, 6
+
+
+def row_of(what: str, scene: Scene) -> dict[str, Any]:
+    """The one finding of this kind, which is the same however the exchanges are split."""
+    settled = scene.rows(Doctor())
+    (row,) = (row for row in folded(settled).rows() if row["id"] == what)
+    assert row in merged(settled).rows()
+    return row
+
+
+@pytest.mark.parametrize(
+    ("what", "scene", "over"),
+    [
+        ("leader-moved", failing(MOVED, 0), True),
+        ("leader-moved", failing(MOVED, 0, until=20), True),
+        ("leader-moved", failing(MOVED, 0, MOVED, 0, MOVED, 0, until=55), False),  # each 20 s, 15 s ago
+        ("leader-moved", failing(MOVED, 0, MOVED, 0, MOVED, 0, until=90), True),
+        ("leader-moved", failing(0, MOVED, until=90), False),
+        ("coordinator-moved", coordinator(used=False), False),
+        ("coordinator-moved", coordinator(used=True), True),
+        ("login-failed", logins(False, late=True), False),  # the first round of a login is none
+        ("login-failed", logins(False, True), True),
+    ],
+)
+def test_what_may_come_again_is_not_over(what: str, scene: Scene, over: bool) -> None:
+    assert row_of(what, scene).get("went_on", False) == over
+
+
+def test_a_partition_that_others_make_up_for_is_not_over() -> None:
+    """Fetches of one partition fail, those of another one succeed."""
+    scene = Scene()
+    for second in range(8):
+        number, code = second % 2, MOVED * (second % 2)
+        wanted = {"topics": [{"topic": "orders", "partitions": [{"partition": number, "fetch_offset": 5}]}]}
+        part = {"partition_index": number, "error_code": code, "high_watermark": -1 if code else 5}
+        answer = {"responses": [{"topic": "orders", "partitions": [part]}]}
+        scene.ask(second, (1, 11), wanted, answer)
+    wanted = {"topics": [{"topic": "orders", "partitions": [{"partition": 0, "fetch_offset": 5}]}]}
+    scene.ask(60, (1, 11), wanted, {"responses": [{"topic": "orders", "partitions": [{"high_watermark": 5}]}]})
+    assert "went_on" not in row_of("leader-moved", scene)
+
+
+def test_a_member_that_left_brings_the_errors_of_its_commits() -> None:
+    scene = left_again(3, fails=True)
+    assert row_of("member-fenced", scene)["cause"]["id"] == "poll-stopped"
+    assert "max.poll.interval.ms (6.00s)" in row_of("poll-stopped", scene)["meaning"]
+
+
+def test_a_commit_of_another_group_has_its_own_cause() -> None:
+    scene = commit(12, left_again(3), "app", 25, group_id="audit")
+    assert "cause" not in row_of("member-fenced", scene)
+
+
+def test_a_topic_that_is_gone_by_name_and_by_id_is_one_finding() -> None:
+    row = row_of("topic-unknown", deleted())
+    assert (row["count"], row["error"]) == (7, "UNKNOWN_TOPIC_OR_PARTITION")
+    assert row["title"].endswith("tidy deleted it at 14:13:21 UTC")
+    assert "spelling" not in row["remedy"]
+
+
+@pytest.mark.parametrize("scene", [deleted(at=9), deleted(code=29)])
+def test_a_deletion_that_failed_or_came_later_is_no_cause(scene: Scene) -> None:
+    row = row_of("topic-unknown", scene)
+    assert row["title"] == "topic orders does not exist"
+    assert "spelling" in row["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("stored", "meaning"),
+    [
+        (0, "no try of them was accepted in the capture"),
+        (1, "no try of 3 of them was accepted in the capture; the others are stored once"),
+        (4, "they are stored once"),
+    ],
+)
+def test_batches_that_were_never_accepted_are_not_stored(stored: int, meaning: str) -> None:
+    assert row_of("sent-again", refused_batches(4, stored=stored))["meaning"].startswith(meaning)
+
+
+def test_a_login_that_worked_after_a_change_does_not_fail_for_it() -> None:
+    assert "vault" not in row_of("login-failed", logins(True, True, False, changed=1))["title"]
+    assert "vault" not in row_of("login-failed", logins(True, False, changed=1, user="audit"))["title"]
