@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from decoders.analysis.record_traces import asked_records, misrouted_values
 from decoders.analysis.record_traces.asked_records import RecordCondition, parse_asked_records
+from decoders.analysis.record_traces.misrouted_values import MisroutedValues
 from decoders.analysis.record_traces.record_contents import BatchesWithoutFinds, read_record_rows
 from decoders.analysis.record_traces.record_faults import MisroutedRecords
 from decoders.analysis.record_traces.record_traces import RecordTraces
@@ -32,6 +34,7 @@ from tests.sampling import sampled
 VALUES = sorted(f"values/{file.name}" for file in (FOLDER / "values").glob("*.pcap*"))
 ORDER = '{"type":"record","name":"Order","fields":[{"name":"order","type":"long"}]}'
 FRAMED = b"\0\0\0\0\x11\x06"  # id 17, order 3
+PACKED = gzip.compress(FRAMED, mtime=0)
 
 
 def make_batch(values: Sequence[bytes], **fields: Any) -> bytes:
@@ -98,6 +101,33 @@ def test_each_batch_with_a_foreign_schema_is_listed() -> None:
     reader = reader_of(*SUBJECTS)
     found = fold_exchanges(scene.exchanges(MisroutedRecords(reader)), reader)
     assert [row["offset"] for row in found.rows()] == [0, 10, 20]
+
+
+SCHEMA_HEADERS = (("__value_schema_id", b"\0\0\0\0\x11"),)
+
+
+CLOUD_EVENTS = (("content-type", b"application/cloudevents"),)
+HEADERS = ((), (("n", b"1"),), SCHEMA_HEADERS, CLOUD_EVENTS)
+JSON_VALUES = (b'{"order":3}', b'["x"]', b'"x"', b" {}")
+
+
+@pytest.mark.parametrize("headers", HEADERS)
+@pytest.mark.parametrize("value", [*JSON_VALUES, b"", b"\x06", FRAMED, b"text", b"Z", PACKED, None])
+def test_no_schema_of_a_value_is_passed_over(value: bytes | None, headers: tuple[tuple[str, bytes], ...]) -> None:
+    reader = RecordValueReader()
+    for _ in range(2):
+        found = reader.decode(value, headers, "t", is_key=False)
+        known = found is not None and not found.missing_schema and found.error is None
+        schema = None if found is None or not known or found.schema_id is None else str(found.schema_id)
+        assert MisroutedValues(reader)._find_schema_id("t", (0, 5, b"k", value, headers, None)) == schema
+        add_schema(reader)
+
+
+def test_values_by_schemas_of_files_have_these() -> None:
+    reader = RecordValueReader()
+    reader.store.add_schema(RegisteredSchema("AVRO", '"string"', SchemaOrigin("file"), 17, subject="t-value"))
+    assert reader.has_bare_values
+    assert MisroutedValues(reader)._may_name_schema(b"text", ())
 
 
 def add_schema(reader: RecordValueReader) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.doctor.resent_batches import (
     Evidence,
@@ -28,6 +28,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import PRODUCE
 from decoders.records.summarize_records import read_batch_heads
 from decoders.values.schema_subjects import SchemaSubject, find_foreign_schemas, list_subjects, subject_of_values
+from decoders.values.values_that_may_be_encoded import FIRST_BYTES, HEADERS_OF_FORMS
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import state_fields
 
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from decoders.records.summarize_records import BatchHead
 
 __all__ = ["MisroutedValues"]
+
+
+_FIRST_OF_JSON: Final = frozenset(b'{["')
 
 
 class _Run(NamedTuple):
@@ -125,12 +129,22 @@ class MisroutedValues:
     def _find_schema_id(self, topic: str, row: Any) -> str | None:
         """The id of the schema that a value is decoded with; None where there is none."""
         value = row[VALUE]
+        if value.__class__ is bytes and not self._may_name_schema(value, row[HEADERS]):
+            return None
         data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
         headers = [(name, held.encode() if isinstance(held, str) else held) for name, held in row[HEADERS]]
         found = self._reader.decode(data, headers, topic, is_key=False)
         if found is None or found.schema_id is None or found.missing_schema or found.error is not None:
             return None
         return str(found.schema_id)
+
+    def _may_name_schema(self, value: bytes, headers: Sequence[tuple[str, bytes | None]]) -> bool:
+        """Whether a value may have the id of a schema: JSON and text have none, but where a header names one."""
+        if self._reader.has_bare_values:
+            return True
+        if headers and not HEADERS_OF_FORMS.isdisjoint([name for name, _ in headers]):
+            return True
+        return bool(value) and value[0] in FIRST_BYTES and value[0] not in _FIRST_OF_JSON
 
     def _add_run(
         self, exchange: Exchange, where: tuple[str, int], offset: int, records: int, schema: str, *, is_read: bool
