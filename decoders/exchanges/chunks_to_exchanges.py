@@ -375,7 +375,9 @@ class Pairer:
         if undecided is None:
             undecided = self._begin_undecided_connection(half.connection, time_ns, data)
             if self.context.copies is not None and isinstance(data, bytes):
-                undecided.foreign = self.context.copies.find_original(half, time_ns, packet, data) or undecided.foreign
+                undecided.foreign = (
+                    self.context.copies.describe_original(half, time_ns, packet, data) or undecided.foreign
+                )
         if not undecided.foreign:
             client = self._find_client_of_known_broker(half.connection, time_ns)
             if client is not None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import orjson
 
 from decoders.embedded import TOPICS
-from decoders.filters.json_text_looks import make_json_text_look
+from decoders.filters.json_text_prefilter import make_json_text_prefilter
 from decoders.filters.read_partitions_and_records import records_by_topic
 from decoders.messages.decode_record_values import RecordValueReader
 from decoders.named_tuple import NamedTuple
@@ -139,11 +139,11 @@ class DecodedValueField(DecodedValueReading):
         return _with_numbers(super().list_values_of_record(topic, row))
 
     def make_look(self, wanted: tuple[Any, str] | None) -> Callable[[Row], bool]:
-        """A look at a record that says whether its field may have one of two values (json_text_looks.py).
+        """A look at a record that says whether its field may have one of two values (json_text_prefilter.py).
 
         To decode a value takes ten times as long.
         """
-        may_stand_in = make_json_text_look(self._steps[-1].name, wanted)
+        may_stand_in = make_json_text_prefilter(self._steps[-1].name, wanted)
         at = _KEY if self._parts[0] == "key" else _VALUE
 
         def may_have(row: Row) -> bool:

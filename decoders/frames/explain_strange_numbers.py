@@ -170,7 +170,7 @@ def explain_line(line: str, *, alone: bool = False) -> list[Finding]:
             return found
     complains = alone or _COMPLAINT.search(line) is not None
     sizes = [_parse_integer(text) for text in _SIZED.findall(line)]
-    words = explain_words(line)
+    words = explain_by_known_log_lines(line)
     for number in sizes:
         found = [each for each in explain_number(number) if complains or each.what in _REMEDIES]
         if found and not (words and number in _STATED):
@@ -190,7 +190,7 @@ def explain_line(line: str, *, alone: bool = False) -> list[Finding]:
     return [] if sizes else _explain_other_numbers(line)
 
 
-def explain_words(line: str) -> list[Finding]:
+def explain_by_known_log_lines(line: str) -> list[Finding]:
     """The finding of the first row of LOG_LINES whose words stand in the line; empty without one."""
     from decoders.protocol_facts.errors.known_log_lines import LOG_LINES
 
@@ -232,13 +232,13 @@ def _explain_shifted_size(line: str) -> list[Finding]:
 
 def _explain_length_inside(line: str) -> list[Finding]:
     """A length of an array or a string inside a message: it is no size of a frame, whatever its bytes are."""
-    return explain_words(line) if _INSIDE.search(line) else []
+    return explain_by_known_log_lines(line) if _INSIDE.search(line) else []
 
 
 def _explain_correlation_id(line: str) -> list[Finding]:
     """A correlation id, which is no size: bytes of another protocol, a number that no client has, or of another."""
     match = _CORRELATION.search(line)
-    if match is None or not explain_words(line):
+    if match is None or not explain_by_known_log_lines(line):
         return []
     number = int(match[1])
     for each in explain_number(number):
@@ -247,7 +247,7 @@ def _explain_correlation_id(line: str) -> list[Finding]:
     if number < 0:
         detail = f"the correlation id {number} is negative, and clients count from 0: other bytes stood in its place"
         return [Finding("lost framing", detail, "bytes before it were lost, added or left unread; or it is no Kafka")]
-    return explain_words(line)
+    return explain_by_known_log_lines(line)
 
 
 def _explain_other_numbers(line: str) -> list[Finding]:

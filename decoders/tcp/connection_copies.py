@@ -77,7 +77,7 @@ class ConnectionCopies:
     def __init__(self) -> None:
         self._begun: OrderedDict[int, BegunConnection] = OrderedDict()
 
-    def find_original(self, half: Half, time_ns: int, packet: int, data: bytes) -> str:
+    def describe_original(self, half: Half, time_ns: int, packet: int, data: bytes) -> str:
         """`copy of CLIENT → BROKER` for the first bytes of a copy; empty for those of a new connection."""
         if not half.started or len(data) < _COMPARED:  # not from a capture, or too little to compare
             return ""
@@ -85,11 +85,11 @@ class ConnectionCopies:
         numbers = half.first & MASK, peer.first & MASK if peer.started else 0
         if _are_complementary_numbers(*numbers):
             return ""
-        return self.find_original_of(
+        return self.describe_original_of(
             BegunConnection(*numbers, time_ns, packet, data[:_COMPARED], half.source, peer.source)
         )
 
-    def find_original_of(self, connection: BegunConnection) -> str:
+    def describe_original_of(self, connection: BegunConnection) -> str:
         """`copy of CLIENT → BROKER` for a copy; a new connection is known from now on."""
         begun = self._begun
         while begun and connection.time_ns - next(iter(begun.values())).time_ns > _APART_NS:
@@ -127,9 +127,9 @@ class CopiesInSplit(ConnectionCopies):
         self.found: dict[_Identity, str] = {}
         self._first: list[BegunConnection] = []
 
-    def find_original_of(self, connection: BegunConnection) -> str:
+    def describe_original_of(self, connection: BegunConnection) -> str:
         """`copy of CLIENT → BROKER` for a copy; a new connection is known from now on."""
-        original = super().find_original_of(connection)
+        original = super().describe_original_of(connection)
         if original and len(self.found) < _CONNECTIONS_MAX:
             self.found[_identity_of_connection(connection)] = original
         if connection.time_ns - self.began_ns <= _APART_NS and len(self._first) < _CONNECTIONS_MAX:
@@ -174,13 +174,13 @@ class CopiesOfSplits(ConnectionCopies):
         self._found = dict(found)
         self._missed: set[_Identity] = set()  # of both directions
         for each in sorted(begun, key=attrgetter("time_ns", "packet")):
-            original = super().find_original_of(each)
+            original = super().describe_original_of(each)
             if original != found.get(_identity_of_connection(each), ""):
                 self._found[_identity_of_connection(each)] = original
                 self._missed.add((each.source, each.target, each.number))
                 self._missed.add((each.target, each.source, each.peer_number))
 
-    def find_original_of(self, connection: BegunConnection) -> str:
+    def describe_original_of(self, connection: BegunConnection) -> str:
         """`copy of CLIENT → BROKER` for a copy."""
         return self._found.get(_identity_of_connection(connection), "")
 

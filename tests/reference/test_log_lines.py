@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.frames.explain_strange_numbers import explain_line, explain_words
+from decoders.frames.explain_strange_numbers import explain_by_known_log_lines, explain_line
 from decoders.protocol_facts.errors.client_texts import CLIENT_TEXTS
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS
@@ -73,7 +73,7 @@ def test_there_are_lines_of_each_library() -> None:
 
 def test_every_row_of_the_table_has_a_line() -> None:
     """A row that no line of the tests reaches may be dead, or hidden by one before it."""
-    reached = {finding.detail for row in KNOWN for finding in explain_words(row.line)}
+    reached = {finding.detail for row in KNOWN for finding in explain_by_known_log_lines(row.line)}
     beginnings = {row.detail.partition("{")[0] for row in LOG_LINES}
     dead = {begin for begin in beginnings if not any(detail.startswith(begin) for detail in reached)}
     assert dead == set()

@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["make_json_text_look"]
+__all__ = ["make_json_text_prefilter"]
 
 _ESCAPE_OF_LETTERS: Final = b"\\u00"
 _SHOWN_OTHERWISE: Final = b'"specversion"', b'"payload"'
@@ -30,7 +30,7 @@ _COLON: Final = rb"[ \t\r\n]*:[ \t\r\n]*"
 _OTHER_NUMBER: Final = rb'(?!-?[0-9]+(?![0-9.eE])|"(?![-+.0-9]))'
 
 
-def make_json_text_look(name: str, wanted: tuple[Any, str] | None) -> Callable[[bytes], bool]:
+def make_json_text_prefilter(name: str, wanted: tuple[Any, str] | None) -> Callable[[bytes], bool]:
     """Whether a JSON text may have a field of this name (letters, digits and `_$-`) with one of two values.
 
     `wanted`: the value that a word stands for, and the word; None: any value.
