@@ -161,13 +161,14 @@ def _time_of_day(text: str, settings: Settings) -> str:
 
 
 def _format_evidence(evidence: Sequence[dict[str, Any]]) -> str:
-    """Where to look for evidence: `packets 17–21, 53`; without packets, `correlation id 7 of connection 3`."""
+    """Where to look: `packets 17–21, 53`; without packets, `correlation id 7 of connection 3`, or both addresses."""
     parts = []
     for each in evidence[:_NAMED]:
         if each["packets"] is None:
             where = f"connection {each['connection']}"
             number = each["correlation_id"]
-            parts.append(where if number is None else f"correlation id {number} of {where}")
+            ends = f"{where} ({each['client']} → {each['broker']})"
+            parts.append(ends if number is None else f"correlation id {number} of {where}")
         else:
             first, last = each["packets"]
             of = f" of {each['file']}" if each["file"] else ""

@@ -444,8 +444,11 @@ def shut(begin: float, end: float, *, broker: bool = True) -> Scene:
 
 
 def knocked(address: str, *, refused: bool = True) -> Scene:
+    """Two nodes on one host, and one on a host that answers at another port than the one that is advertised."""
     nodes = [{"node_id": number, "host": "10.0.0.9", "port": 9091 + number} for number in (1, 2)]
-    return Scene().ask(0, META, {}, metadata(brokers=nodes)).knock(1, address, refused=refused)
+    nodes += [{"node_id": 3, "host": "10.0.0.8", "port": 9099}]
+    scene = Scene().ask(0, META, {}, metadata(brokers=nodes)).ask(0, VERSIONS, {}, SERVES, broker="10.0.0.8:9092")
+    return scene.knock(1, address, refused=refused)
 
 
 def produced(code: int) -> dict[str, Any]:
@@ -805,15 +808,24 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ("idle-cut", cut_idle(2, 60, by_broker=False), "warning", "from the client's side after 60s"),
     ("zero-window", shut(1, 3), "warning", "10.0.0.9:9092 took nothing from app for 2.00s at least"),
     ("zero-window", shut(1, 3, broker=False), "warning", "app took nothing from 10.0.0.9:9092"),
-    ("no-connection", knocked("10.0.0.9:9093"), "warning", "10.0.0.1 cannot connect to 10.0.0.9:9093: refused"),
+    (
+        "no-connection",
+        knocked("10.0.0.9:9093"),
+        "warning",
+        "10.0.0.1 cannot connect to node 2 at 10.0.0.9:9093: refused",
+    ),
     (
         *("no-connection", knocked("10.0.0.9:9093", refused=False), "warning"),
-        "10.0.0.1 cannot connect to 10.0.0.9:9093: not answered",
+        "10.0.0.1 cannot connect to node 2 at 10.0.0.9:9093: not answered",
+    ),
+    (
+        *("no-connection", knocked("10.0.0.8:9099"), "error"),
+        "10.0.0.1 cannot connect to node 3 at 10.0.0.8:9099: refused; its host answers at 10.0.0.8:9092",
     ),
     (
         "no-connection",
         knocked("10.0.0.9:9093").ask(9, META, {}, metadata(topic("orders")), broker="10.0.0.9:9093"),
-        *("note", "cannot connect to 10.0.0.9:9093: refused"),
+        *("note", "cannot connect to node 2 at 10.0.0.9:9093: refused"),
     ),
     ("sent-again", sent(2, producer=7), "note", "app sent 2 batches to orders again, because no answer came"),
     ("sent-again", sent(2, producer=7, late=True), "note", "app sent 2 batches to orders again"),

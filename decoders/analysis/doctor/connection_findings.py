@@ -178,7 +178,7 @@ def _find_refused_heads(case: Case) -> Iterator[Found]:
         yield case.make_finding("proxy-head-refused", whole, via=via, broker=broker, clients=clients)
 
 
-def _find_refused_logins(case: Case) -> Iterator[Found]:
+def _find_refused_connections(case: Case) -> Iterator[Found]:
     """Connections to brokers, or to addresses that brokers advertise, that are refused or not answered."""
     advertised: dict[str, int] = {}
     ports: dict[str, int] = {}
@@ -198,8 +198,21 @@ def _find_refused_logins(case: Case) -> Iterator[Found]:
         kind = FINDINGS["no-connection"]
         severity = kind.went_on if went_on else kind.severity
         values = {"address": address, "node_id": number, "clients": [host], "host": host, "went_on": went_on or None}
+        values["whom"] = address if number is None else f"node {number} at {address}"
         values["how"] = "refused" if how == "refused" else "not answered"
+        others = _list_unadvertised_addresses(case, advertised, address)
+        if others and address not in case.brokers:
+            severity = "error"
+            values["how"] += f"; its host answers at {others[0]}, which no broker advertises"
         yield Found("no-connection", severity, seen, values)
+
+
+def _list_unadvertised_addresses(case: Case, advertised: dict[str, int], address: str) -> list[str]:
+    """Addresses at which the host of an advertised one answers, and that nobody advertises; the node's host only."""
+    numbers = {number for each, number in advertised.items() if host_of(each) == host_of(address)}
+    if address not in advertised or len(numbers) > 1:
+        return []
+    return sorted(each for each in case.brokers - advertised.keys() if host_of(each) == host_of(address))
 
 
 def _find_live_capture_faults(case: Case) -> Iterator[Found]:
@@ -246,5 +259,5 @@ REACHABILITY: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_cut_connections,
     _find_dropped_connections,
     _find_refused_heads,
-    _find_refused_logins,
+    _find_refused_connections,
 )

@@ -195,7 +195,7 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     ),
     "no-connection": FindingKind(
         _WARNING,
-        "{host} cannot connect to {address}: {how}",
+        "{host} cannot connect to {whom}: {how}",
         "clients that get this address from Metadata get no further than their bootstrap broker",
         "start the broker, or correct advertised.listeners, routes and firewalls between the two",
     ),
