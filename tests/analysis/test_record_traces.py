@@ -11,7 +11,7 @@ from uuid import UUID
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from decoders.analysis.record_traces import asked_records
+from decoders.analysis.record_traces import asked_records, record_traces
 from decoders.analysis.record_traces.asked_records import (
     AskedOffsets,
     AskedProducer,
@@ -19,6 +19,7 @@ from decoders.analysis.record_traces.asked_records import (
     parse_asked_records,
 )
 from decoders.analysis.record_traces.downstream_traces import DownstreamTraces
+from decoders.analysis.record_traces.life_of_record import LivesOfRecords
 from decoders.analysis.record_traces.record_contents import read_record_rows
 from decoders.analysis.record_traces.record_traces import RecordTraces
 from decoders.capture.read_capture import CaptureReader
@@ -449,3 +450,21 @@ def test_batches_without_such_bytes_are_not_read(
     fetch(scene, 1, make_batch(["a", "b"], codec=codec) + make_batch(["c"], 2, codec=codec), 0)
     assert [row["offset"] for row in rows(scene, question)] == offsets
     assert (not read) == (codec == "none" and question == "value=zz")
+
+
+@pytest.mark.parametrize("question", ["orders/0@0-8", "key ~ k"])
+def test_lives_that_are_not_shown_are_not_made(monkeypatch: pytest.MonkeyPatch, question: str) -> None:
+    monkeypatch.setattr(record_traces, "RECORDS_TRACED_MAX", 2)
+    made: list[int] = []
+    make_row = LivesOfRecords.make_row
+
+    def note_and_make(lives: LivesOfRecords, where: tuple[str, int], offset: int) -> dict[str, Any]:
+        made.append(offset)
+        return make_row(lives, where, offset)
+
+    monkeypatch.setattr(LivesOfRecords, "make_row", note_and_make)
+    scene = Scene()
+    produce(scene, 1, make_batch("abcdefghi"), 0)
+    exchanges = scene.exchanges(RecordTraces(parse_asked_records(question)))
+    found = fold_exchanges(question, exchanges).rows()
+    assert [row["offset"] for row in found] == made == [0, 1]

@@ -27,7 +27,7 @@ class RecordTraces(RecordFold):
     def rows(self) -> list[Row]:
         """A row for each record, by topic, partition and offset."""
         lives = LivesOfRecords(self.index, self.file_names)
-        found = [lives.make_row(where, offset) for where, offset in self._list_records(lives)][:RECORDS_TRACED_MAX]
+        found = [lives.make_row(where, offset) for where, offset in self._list_records(lives)[:RECORDS_TRACED_MAX]]
         if not isinstance(self.asked, AskedOffsets):
             for where in sorted(lives.tables):
                 found += lives.make_rows_without_offset(where)
