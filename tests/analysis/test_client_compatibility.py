@@ -177,6 +177,59 @@ def test_each_branch(told: Told, verdict: str, why: str, needs: str | None) -> N
     SCHEMA.validate({"kind": "audit", "schema": 1, **row})
 
 
+@pytest.mark.parametrize(
+    ("name", "version", "verdict"),
+    [
+        ("librdkafka", "1.8.2", "works"),
+        ("librdkafka", "1.8.1", "unknown"),
+        ("librdkafka", "1.8", "unknown"),
+        ("librdkafka", "1.8.2-RC3", "works"),
+        ("confluent-kafka-python", "1.7.0-librdkafka-1.8.2", "works"),
+        ("confluent-kafka-python", "1.9.0-librdkafka-1.8.1", "unknown"),
+        ("kafkajs", "1.15.0", "works"),
+        ("kafkajs", "1.14.99", "unknown"),
+        ("sarama", "1.30.1", "works"),
+        ("sarama", "1.30.0", "unknown"),
+        ("kafka-python", "2.0.2", "works"),
+        ("kafka-python", "2.0.1", "unknown"),
+        ("kafka-python", "10.0.0", "works"),
+        ("another", "9.9.9", "unknown"),
+    ],
+)
+def test_libraries_speak_what_4_0_serves_from_their_first_release_that_does(
+    name: str, version: str, verdict: str
+) -> None:
+    told = Told().ask("3.9", client_software_name=name, client_software_version=version).use((METADATA, 4))
+    why = (
+        "its library speaks versions that are served"
+        if verdict == "works"
+        else "not seen: whether it produces or fetches"
+    )
+    for release, its, reason in (
+        ("4.0", verdict, why),
+        ("4.4", verdict, why),
+        ("3.9", "unknown", "not seen: whether it produces or fetches"),
+    ):
+        row = told.row(AuditTarget.of_release(release))
+        assert (row["verdict"], row["why"]) == (its, reason), release
+
+
+@pytest.mark.parametrize(
+    ("version", "served", "verdict"),
+    [
+        # Release 2.4 speaks Produce 0 to 8.
+        ("2.4.0", Versions(8, 12), "works"),
+        ("2.4.0", Versions(9, 12), "breaks"),
+        ("3.9.1", Versions(9, 12), "works"),
+        ("99.1", Versions(9, 12), "unknown"),
+    ],
+)
+def test_a_java_client_of_an_old_broker_is_judged_by_its_release(version: str, served: Versions, verdict: str) -> None:
+    told = Told().ask("0.10.0", **JAVA, client_software_version=version).use((METADATA, 5), (PRODUCE, 2))
+    target = AuditTarget("the broker here:9092", {METADATA: Versions(4, 13), PRODUCE: served}, None)
+    assert told.row(target)["verdict"] == verdict
+
+
 def test_versions_too_new_for_an_older_target() -> None:
     uses = ((METADATA, 12), (FETCH, 17))
     assert Told().ask("4.0").use(*uses).row(AuditTarget.of_release("2.8"))["verdict"] == "works"

@@ -315,10 +315,7 @@ class Doctor:
     def _observe_success(self, exchange: Exchange, api_key: int, client: str, topics: list[str | None] | None) -> None:
         done, time_ns = self._done, exchange.time_ns
         last: str | None = ""
-        if topics is None:
-            topics = _topics_of(exchange)
-        elif None in topics:
-            topics = [name for name in topics if name]
+        topics = _topics_of(exchange) if topics is None else [name for name in topics if name]
         if topics and api_key in _WITH_OWNERS:
             topics = [*topics, *self._find_subjects(exchange)[1]]
         for subject in topics or self._find_subjects(exchange)[1] or (None,):
