@@ -202,6 +202,43 @@ def test_what_nobody_asked_has_its_header_alone() -> None:
     assert scrubber().scrub_response(frame, None, None, nameless) == frame[:8] + b"\xff" * (len(frame) - 8)
 
 
+@pytest.mark.parametrize(
+    ("side", "alone", "start", "correlation_id", "spelled"),
+    [
+        # Each spells text by itself.
+        ("response", False, b"zqwk", b"\0\0\0\7", "start"),
+        ("response", False, b"\0\0\0\7", b"zqwk", "id"),
+        ("request", False, b"zqwk\0\1\0\4", b"\0\0\0\7", "start"),
+        ("response", False, b"zqwk", b"vyjm", "start, id"),
+        ("response", False, b"\0\0\0\7", b"\0\0\0\7", ""),
+        # Both together do.
+        ("response", False, b"\0\0zq", b"wk\0\0", ""),
+        ("response", True, b"\0\0zq", b"wk\0\0", "id"),
+        ("request", False, b"\0\0\0\7\0\1zq", b"wk\0\0", "id"),
+    ],
+)
+def test_starts_and_correlation_ids_that_spell_text(
+    side: Side, alone: bool, start: bytes, correlation_id: bytes, spelled: str
+) -> None:
+    """Those bytes become others, and what is behind them stays."""
+    by, rest = scrubber(), b"\1\2\3\4\5"
+    made = by.replace_numbers_of_start(start + correlation_id + rest, side, alone=alone)
+    at = len(start)
+    assert made[at + 4 :] == rest
+    assert (made[:at] != start) is ("start" in spelled)
+    assert (made[at : at + 4] != correlation_id) is ("id" in spelled)
+    assert by.counts["numbers"] == bool(spelled)
+
+
+def test_a_response_that_nobody_asked_spells_no_text_over_its_first_two_fields() -> None:
+    """Inside an Envelope the size field is none of its bytes."""
+    frame = b"\0\0zq" + b"wk\0\0" + b"secret"
+    alone = scrubber().scrub_response(frame, None, None, nameless)
+    assert alone[:4] + alone[8:] == frame[:4] + b"\xff" * 6
+    assert alone[4:8] == scrubber().names.pseudonyms.harmless_correlation_id(b"wk\0\0", b"\0\0zq") != b"wk\0\0"
+    assert scrubber().scrub_response(frame, None, None, nameless, depth=1) == frame[:8] + b"\xff" * 6
+
+
 def test_unknown_apis_and_tags() -> None:
     planter = Planter()
     head = b"\x03\xe7\0\1\0\0\0\7\0\x10" + planter.text("client")
@@ -329,6 +366,31 @@ def test_an_envelope_is_opened() -> None:
     assert MARK.search(made) is None
     inner = framed(body(ENVELOPE, 0, "response", made)["response_data"])
     assert shape(body(JOIN_GROUP, 9, "response", inner)) == shape(body(JOIN_GROUP, 9, "response", got))
+
+
+@pytest.mark.parametrize(("envelopes", "is_opened"), [(1, True), (2, True), (3, False), (4, False)])
+def test_envelopes_in_envelopes_are_opened_down_to_the_second(envelopes: int, is_opened: bool) -> None:
+    """What is deeper is overwritten, at its size."""
+    inner = sent = request(JOIN_GROUP, 0, 5, "app", {"group_id": "g", "protocols": []})
+    for _ in range(envelopes):
+        asked = {"request_data": sent[4:], "request_principal": None, "client_host_address": bytes(4)}
+        sent = request(ENVELOPE, 0, 8, "app", asked)
+    made = scrubber().scrub_request(sent, ENVELOPE, 0, nameless)
+    for _ in range(min(envelopes, 3)):
+        held = body(ENVELOPE, 0, "request", made)["request_data"]
+        made = framed(held)
+    if is_opened:
+        assert shape(body(JOIN_GROUP, 0, "request", made)) == shape(body(JOIN_GROUP, 0, "request", inner))
+    else:
+        assert set(made[4:]) == {0xFF}
+        if envelopes == 3:
+            assert len(made) == len(inner)
+
+
+def test_an_enclosed_frame_without_a_header_is_overwritten_at_its_size() -> None:
+    asked = {"request_data": b"zqw", "request_principal": None, "client_host_address": bytes(4)}
+    made = scrubber().scrub_request(request(ENVELOPE, 0, 8, "app", asked), ENVELOPE, 0, nameless)
+    assert body(ENVELOPE, 0, "request", made)["request_data"] == b"\xff\xff\xff"
 
 
 # Values that stay.
