@@ -167,14 +167,14 @@ def add_error(found: list[tuple[str, int]], place: str, code: int) -> None:
         found.append((place, code))
 
 
-def spend(left: list[int], values: int) -> None:
+def spend_values(left: list[int], values: int) -> None:
     """Count values of a large message against VALUES_MAX. Raises Crude beyond it."""
     left[0] -= values
     if left[0] < 0:
         raise Crude
 
 
-def room(left: list[int], count: int) -> int:
+def limit_to_room(left: list[int], count: int) -> int:
     """How many of `count` elements a projection of a large message keeps; uses up that much of the room."""
     kept = min(count, left[1])
     left[1] -= kept
@@ -273,7 +273,7 @@ def tag_count(buf: bytes, at: int, end: int, left: list[int] | None) -> tuple[in
     if number * 2 > end - at or number > TAGS_MAX:
         raise Crude
     if left is not None:
-        spend(left, number)
+        spend_values(left, number)
     return number, at
 
 

@@ -34,8 +34,8 @@ MANY = 4
 _RUNTIME: Final = (
     "Crude", "add_error", "count", "count_or_null", "long_count", "long_count_or_null", "long_data",
     "long_data_or_null", "long_skip", "long_skip_or_null", "put_last", "put_last_json", "read_tags", "read_tags_json",
-    "room", "size", "size_or_null", "skip_tags", "spend", "tag_count", "text", "unpack_many", "uuid_texts", "uuids",
-    "uvarint", "varint", "varlong",
+    "limit_to_room", "size", "size_or_null", "skip_tags", "spend_values", "tag_count", "text", "unpack_many",
+    "uuid_texts", "uuids", "uvarint", "varint", "varlong",
 )  # fmt: skip
 
 
@@ -405,7 +405,9 @@ class ArrayReading:
             )
             body.put_lines(f"if {sure}:", f"    {number} = count{null}({number}, at, {body.end}, {least})")
         if self.reading.mode.careful:
-            body.put_lines(f"if {number} > 0:", f"    spend(left, ({self.count}) * {count_values_of_element(field)})")
+            body.put_lines(
+                f"if {number} > 0:", f"    spend_values(left, ({self.count}) * {count_values_of_element(field)})"
+            )
 
     def _put_unpacked_array(self, unpack: str, at: str) -> None:
         """Put the line that makes the array from the result of an unpack_from."""
@@ -489,7 +491,7 @@ class ArrayReading:
         body, field = self.body, self.field
         width = FIXED.get(field.kind)
         if width is not None:
-            count = f"room(left, {self.count})" if self.capped else self.count
+            count = f"limit_to_room(left, {self.count})" if self.capped else self.count
             self._put_unpacked_array(f"unpack_many({LETTERS[field.kind]!r}, {count})", "at")
             body.put_lines(f"at += {width} * ({self.count})")
             return
@@ -527,7 +529,7 @@ class ArrayReading:
     def _put_append_of_value(self, value: str) -> None:
         """Put the line that appends an element; projections of large messages append only while there is room."""
         if self.capped:
-            self.body.put_lines("if room(left, 1):", f"    {self.value}.append({value})")
+            self.body.put_lines("if limit_to_room(left, 1):", f"    {self.value}.append({value})")
         else:
             self.body.put_lines(f"{self.value}.append({value})")
 
