@@ -239,3 +239,18 @@ def test_where_no_field_is_shown_about_is_refused(words: list[str], why: str) ->
     outcome = kw("apis", *words, "--about")
     assert (outcome.code, outcome.out) == (Exit.USAGE, "")
     assert outcome.err == f"kw: {why}; see kw apis --help\n"
+
+
+@pytest.mark.parametrize(
+    ("release", "paths"),
+    [
+        ("0.8.2", ["topics", "topics[].partitions", "topics[].partitions[].partition_index"]),
+        (None, ["topic_data", "topic_data[].partition_data", "topic_data[].partition_data[].index"]),
+    ],
+)
+def test_abouts_are_by_the_names_of_the_release(release: str | None, paths: list[str]) -> None:
+    """What the fields mean is the same by any name."""
+    now = read_abouts_in_release(0, None)
+    abouts = read_abouts_in_release(0, release)
+    steps = ["topic_data", "topic_data[].partition_data", "topic_data[].partition_data[].index"]
+    assert [abouts[f"request.{path}"] for path in paths] == [now[f"request.{path}"] for path in steps]

@@ -13,6 +13,7 @@ from decoders.apis import KEYS, api
 from decoders.protocol_facts.kafka_releases import RELEASES, api_versions_of_release
 from decoders.protocol_facts.request_routing import route_of_api
 from kwcli.help.handbook_pages import read_page
+from kwcli.reference.api_rows import find_apis_and_fields
 from kwcli.reference.api_text import format_release_range
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw, world
@@ -256,3 +257,36 @@ def test_the_handbook_shows_what_is_printed(command: str) -> None:
     shown = [line for line in block(PAGES, f"$ {command}\n")[1:] if line != "…"]
     assert len(shown) > 3
     assert printed[: len(shown)] == shown
+
+
+@pytest.mark.parametrize(
+    ("word", "api_name", "was"),
+    [
+        ("AlterIsr", "AlterPartition", "AlterIsr"),
+        ("alter_isr", "AlterPartition", "AlterIsr"),
+        ("alterpart", "AlterPartition", None),
+        # Both names hold it: the older one is not worth a word.
+        ("listoffset", "ListOffsets", None),
+        ("PREFERRED-LEADERS", "ElectLeaders", "ElectPreferredLeaders"),
+    ],
+)
+def test_an_older_name_is_said_where_it_alone_matches(word: str, api_name: str, was: str | None) -> None:
+    (row,) = (row for row in find_apis_and_fields(word) if row["side"] is None and row["api"] == api_name)
+    assert (row["path"], row["type"], row["was"]) == (None, None, was)
+
+
+@pytest.mark.parametrize(
+    ("word", "path", "was"),
+    [
+        ("topic_data", "topic_data", None),
+        ("topicdata", "topic_data", None),
+        ("topics", "topic_data", "topics"),
+        ("partition_index", "topic_data[].partition_data[].index", "partition_index"),
+        ("partitionINDEX", "topic_data[].partition_data[].index", "partition_index"),
+    ],
+)
+def test_an_older_name_of_a_field_is_said_where_it_alone_matches(word: str, path: str, was: str | None) -> None:
+    (row,) = (
+        row for row in find_apis_and_fields(word) if (row["key"], row["side"], row["path"]) == (0, "request", path)
+    )
+    assert row["was"] == was

@@ -24,6 +24,8 @@ from decoders.protocol_facts.errors.errors_by_api import (
     expected_errors,
 )
 from decoders.protocol_facts.errors.remedies import REMEDIES
+from kwcli.output.short_texts import PLAIN
+from kwcli.reference.error_rows import error_description_lines, error_list_lines, make_error_row
 from kwcli.run_environment import Exit
 from tests.broker.jars import client_jars
 from tests.captures.shipped import CLEAN, capture_bytes
@@ -228,3 +230,51 @@ def test_no_line_is_wider_than_the_terminal(columns: int) -> None:
     for words in ((), ("-1",), ("--grep", "a")):
         out = kw("errors", *words, "-o", "text", env=world(columns=columns)).out
         assert max(map(len, out.splitlines())) <= columns
+
+
+@pytest.mark.parametrize(
+    ("code", "lines"),
+    [
+        (
+            0,
+            """\
+NONE · error code 0
+  meaning      no error
+  returned by  any API whose answer has an error code
+  also called  NO_ERROR""",
+        ),
+        (
+            67,
+            """\
+INVALID_PRINCIPAL_TYPE · error code 67
+  meaning      the principal type is not supported here
+  remedy       use the principal type User
+  retriable    no: clients report it
+  returned by  CreateDelegationToken*
+  * from the behaviour of brokers; the others are listed in Kafka's definitions""",
+        ),
+        (
+            -195,
+            """\
+_TRANSPORT · error code -195
+  meaning      the connection to a broker failed or was lost; librdkafka connects again
+  returned by  no broker: librdkafka makes it itself
+  also called  ERR__TRANSPORT, RD_KAFKA_RESP_ERR__TRANSPORT""",
+        ),
+    ],
+)
+def test_all_that_is_said_of_a_code(code: int, lines: str) -> None:
+    assert "\n".join(error_description_lines(make_error_row(code), None, PLAIN)) == lines
+
+
+def test_a_list_of_codes_says_of_each_whether_clients_send_again() -> None:
+    rows = [make_error_row(code) for code in (3, 67, -195)]
+    assert list(error_list_lines(rows, None, PLAIN)) == [
+        "code  name                        retry  meaning",
+        "   3  UNKNOWN_TOPIC_OR_PARTITION  yes    "
+        "this broker does not know the topic or partition, or the client may not see it",
+        "  67  INVALID_PRINCIPAL_TYPE      no     the principal type is not supported here",
+        "-195  _TRANSPORT                  no     "
+        "the connection to a broker failed or was lost; librdkafka connects again",
+    ]
+    assert list(error_list_lines([], None, PLAIN)) == []

@@ -66,3 +66,35 @@ def test_every_layout_of_an_old_release_is_that_of_its_classes(schemas: dict[str
             for side, text in zip(("request", "response"), shapes, strict=True):
                 expected = [WORDS.get(word, word) for word in text.lower().split()]
                 assert list(shape(row[side]["body"])) == expected, (mine.name, side, version)
+
+
+@pytest.mark.parametrize(
+    ("release", "fields", "of_partitions"),
+    [
+        (
+            *("0.10.0", "replica_id max_wait_ms min_bytes topics"),
+            "partition fetch_offset partition_max_bytes",
+        ),
+        (
+            *("0.10.1", "replica_id max_wait_ms min_bytes max_bytes topics"),
+            "partition fetch_offset partition_max_bytes",
+        ),
+        (
+            *("0.11.0", "replica_id max_wait_ms min_bytes max_bytes isolation_level topics"),
+            "partition fetch_offset log_start_offset partition_max_bytes",
+        ),
+        (
+            "1.1",
+            "replica_id max_wait_ms min_bytes max_bytes isolation_level session_id session_epoch topics"
+            " forgotten_topics_data",
+            "partition fetch_offset log_start_offset partition_max_bytes",
+        ),
+    ],
+)
+def test_fields_of_fetch_that_a_release_has(release: str, fields: str, of_partitions: str) -> None:
+    found = find_api_in_release(1, release, names=False)
+    assert found is not None
+    assert [field.name for field in found.request.fields] == fields.split()
+    (topics,) = (field for field in found.request.fields if field.name == "topics")
+    assert [field.name for field in topics.fields] == ["topic", "partitions"]
+    assert [field.name for field in topics.fields[1].fields] == of_partitions.split()
