@@ -947,6 +947,11 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         "the position 50 of partition 0 is behind the end of the log, 9: it was truncated",
     ),
     (
+        *("offset-out-of-range", outside(5, 9, begin=False), "note"),
+        "the position 5 of partition 0 is not behind the end of the log, 9, so it is before its begin: retention (or"
+        " DeleteRecords) removed its records before they were read, and a client that goes on at the end",
+    ),
+    (
         *("transaction-hangs", held(70), "warning"),
         "readers of committed records wait at orders-0 offset 5 for 69s",
     ),

@@ -51,6 +51,12 @@ def describe_offset_reset(case: Case, topic: str | None, clients: list[str]) -> 
                 f": {whose} {position:,} of partition {number} is behind the end of the log, {end:,}:"
                 " it was truncated (an unclean election), or the topic was made again"
             )
+        if end is not None and start is None:
+            return (
+                f": {whose} {position:,} of partition {number} is not behind the end of the log, {end:,}, so it is"
+                " before its begin: retention (or DeleteRecords) removed its records before they were read, and a client"
+                " that goes on at the end (auto.offset.reset=latest) does not get those between"
+            )
     return None
 
 
