@@ -54,8 +54,8 @@ def describe_offset_reset(case: Case, topic: str | None, clients: list[str]) -> 
         if end is not None and start is None:
             return (
                 f": {whose} {position:,} of partition {number} is not behind the end of the log, {end:,}, so it is"
-                " before its begin: retention (or DeleteRecords) removed its records before they were read, and a client"
-                " that goes on at the end (auto.offset.reset=latest) does not get those between"
+                " before its begin: retention (or DeleteRecords) removed its records before they were read, and a"
+                " client that goes on at the end (auto.offset.reset=latest) does not get those between"
             )
     return None
 
