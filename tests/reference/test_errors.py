@@ -24,8 +24,9 @@ from decoders.protocol_facts.errors.errors_by_api import (
     expected_errors,
 )
 from decoders.protocol_facts.errors.remedies import REMEDIES
+from decoders.protocols.recognise_protocols import Finding
 from kwcli.output.short_texts import PLAIN
-from kwcli.reference.error_rows import error_description_lines, error_list_lines, make_error_row
+from kwcli.reference.error_rows import cause_lines, error_description_lines, error_list_lines, make_error_row
 from kwcli.run_environment import Exit
 from tests.broker.jars import client_jars
 from tests.captures.shipped import CLEAN, capture_bytes
@@ -278,3 +279,56 @@ def test_a_list_of_codes_says_of_each_whether_clients_send_again() -> None:
         "the connection to a broker failed or was lost; librdkafka connects again",
     ]
     assert list(error_list_lines([], None, PLAIN)) == []
+
+
+@pytest.mark.parametrize(
+    ("width", "lines"),
+    [
+        # The least of all its columns; below it goes the one that says least.
+        (
+            69,
+            [
+                "code  name                  retry  meaning",
+                "  67  INVALID_PRINCIPAL_T…  no     the principal type is not",
+                "                                   supported here",
+            ],
+        ),
+        (
+            60,
+            [
+                "code  name                  meaning",
+                "  67  INVALID_PRINCIPAL_T…  the principal type is not",
+                "                            supported here",
+            ],
+        ),
+    ],
+)
+def test_a_list_of_codes_in_narrow_terminals(width: int, lines: list[str]) -> None:
+    rows = [make_error_row(3), make_error_row(67)]
+    head, *rest = error_list_lines(rows, width, PLAIN)
+    assert [head, *rest[-2:]] == lines
+
+
+def test_a_code_in_a_narrow_terminal() -> None:
+    assert list(error_description_lines(make_error_row(67), 50, PLAIN)) == [
+        "INVALID_PRINCIPAL_TYPE · error code 67",
+        "  meaning      the principal type is not supported",
+        "               here",
+        "  remedy       use the principal type User",
+        "  retriable    no: clients report it",
+        "  returned by  CreateDelegationToken*",
+        "  * from the behaviour of brokers; the others are",
+        "  listed in Kafka's definitions",
+    ]
+
+
+def test_a_cause_that_a_line_of_a_log_tells() -> None:
+    causes = [Finding("no connection", "nothing took it", "is the broker running and the port right?", "kw call x")]
+    assert list(cause_lines(causes, 40, PLAIN)) == [
+        "no connection",
+        "  meaning  nothing took it",
+        "  remedy   is the broker running and the",
+        "           port right?",
+        "  next     kw call x",
+    ]
+    assert list(cause_lines([Finding("lost", "", "look")], 40, PLAIN)) == ["lost", "  remedy  look"]
