@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.doctor.finding_kinds import FINDINGS, SEVERITIES, Severity
@@ -10,7 +11,7 @@ from decoders.analysis.doctor.observations import Observation, Observations, sor
 from decoders.apis import NAMES, api
 from decoders.frames.framing import BEGINS_LATE
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.api_keys import FETCH, PRODUCE
+from decoders.protocol_facts.api_keys import FETCH, FIND_COORDINATOR, PRODUCE
 from decoders.schema.api_declaration import Versions
 from decoders.wire.format_and_escape_text import escape_text, format_latency
 
@@ -80,6 +81,23 @@ class Case:
         for (client, key, _), time_ns in done.items():
             self.answered[client, key] = max(self.answered.get((client, key), 0), time_ns)
         self.last = max((its.last for _, its in seen.items_of_kind("client")), default=0)
+
+    @cached_property
+    def last_uses(self) -> dict[tuple[str, str | None], int]:
+        """Client and subject → when something but a look-up of its coordinator succeeded last, in ns."""
+        found: dict[tuple[str, str | None], int] = {}
+        for (client, key, subject), time_ns in self.done.items():
+            if key != FIND_COORDINATOR:
+                found[client, subject] = max(found.get((client, subject), 0), time_ns)
+        return found
+
+    @cached_property
+    def last_writes(self) -> dict[tuple[str, str | None, int], int]:
+        """Client, topic and partition → when a batch with a sequence number was taken last, in ns."""
+        found: dict[tuple[str, str | None, int], int] = {}
+        for (client, topic, number, _), seen in self.seen.items_of_kind("sequence", "next"):
+            found[client, topic, number] = max(found.get((client, topic, number), 0), seen.edges["next"][1][0])
+        return found
 
     def make_finding(self, kind: str, seen: Observation, **values: Any) -> Found:
         """A finding of this kind, with the severity that FINDINGS gives it."""

@@ -247,14 +247,8 @@ def _is_over(case: Case, what: str, kind: str, subject: str | None, some: list[_
             for number in seen.names.get("partitions", ())
         ):
             return False
-        if (
-            what == "coordinator-moved"
-            and key == FIND_COORDINATOR
-            and not any(
-                time_ns > seen.last and who == client and about == subject and its != FIND_COORDINATOR
-                for (who, its, about), time_ns in case.done.items()
-            )
-        ):
+        looked_up = what == "coordinator-moved" and key == FIND_COORDINATOR
+        if looked_up and case.last_uses.get((client, subject), 0) <= seen.last:
             return False
     return True
 
@@ -267,9 +261,8 @@ def _is_partition_served(
         its = case.seen.get_observation("lag", client, topic, number)
         return its is not None and its.edges["lag"][1][0] > seen.last
     if api_key == PRODUCE:
-        some = [its for place, its in case.seen.items_of_kind("sequence") if place[:3] == (client, topic, number)]
-        timed = [its.edges["next"][1][0] for its in some if "next" in its.edges]
-        return not timed or max(timed) > seen.last  # without sequences the partition's times are not kept
+        written = case.last_writes.get((client, topic, number))
+        return written is None or written > seen.last  # without sequences the partition's times are not kept
     return True
 
 

@@ -40,7 +40,7 @@ def _find_shared_names(case: Case) -> Iterator[Found]:
     for (setting, group, name, client, host), seen in case.seen.items_of_kind("name"):
         users[setting, group, name][client, host] = seen
     for (setting, group, name), its in users.items():
-        takers = [user for user, seen in its.items() if _takes_turns(seen, user, its)]
+        takers = _list_turn_takers(its)
         fences = _list_fences(case, setting, group, name) if takers else []
         fenced = {(client, host) for _, client, seen in fences for host in _hosts(seen) if (client, host) in takers}
         if len(fenced) < 2:
@@ -62,9 +62,16 @@ def _find_shared_names(case: Case) -> Iterator[Found]:
         yield Found("name-shared", next_less_severe(severity) if few else severity, whole, about)
 
 
-def _takes_turns(seen: Observation, user: tuple[str, str], users: _Users) -> bool:
-    """Whether another user took the name between two times that this one did, or the other way round."""
-    return any(seen.first < other.last and other.first < seen.last for who, other in users.items() if who != user)
+def _list_turn_takers(users: _Users) -> list[tuple[str, str]]:
+    """The users that took the name before and after another one, or between two times that another one did."""
+    order = sorted(users.items(), key=lambda item: item[1].first)
+    found, latest = [], 0
+    for place, (user, seen) in enumerate(order):
+        after = order[place + 1][1].first if place + 1 < len(order) else seen.last
+        if seen.first < latest or after < seen.last:
+            found.append(user)
+        latest = max(latest, seen.last)
+    return found
 
 
 def _list_fences(case: Case, setting: str, group: str | None, name: str) -> list[tuple[int, str, Observation]]:
