@@ -325,7 +325,7 @@ class AuditVerdicts:
                     judged = self._judge_one_client(who, client)
                     if judged[0] == verdict and (heavy is None or (number, at) in heavy):
                         some.append(self._make_client_row(who, client, judged))
-                yield from sorted(some, key=str) if len(some) > 1 else some
+                yield from sorted(some, key=str)
             others = 0 if heavy is None else self.counts[verdict] - len(heavy)
             if others:
                 yield self._make_row_of_others(verdict, others)
