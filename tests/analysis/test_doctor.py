@@ -547,9 +547,11 @@ def too_large(times: int, *, taken: int = 0, size: int = 1_200_000) -> Scene:
     return scene
 
 
-def unheard(tries: int, *, answered: bool = True) -> Scene:
-    """A request that is sent again and again, and a new connection that is answered."""
+def unheard(tries: int, *, answered: bool = True, shut: bool = False) -> Scene:
+    """A request that is sent again and again, maybe to a window of 0, and a new connection that is answered."""
     scene = Scene().ask(0, META, {}, metadata(topic("orders"))).lose(60, tries)
+    if shut:
+        scene.shut(60.2, 60 + tries, broker=True)
     return scene.ask(70, META, {}, metadata(topic("orders")), line=1) if answered else scene
 
 
@@ -1049,6 +1051,7 @@ NEAR: list[tuple[str, Scene]] = [
     ("request-too-large", too_large(3, size=90_000)),
     ("idle-dropped", unheard(3)),
     ("idle-dropped", unheard(5, answered=False)),
+    ("idle-dropped", unheard(5, shut=True)),
     ("clock-behind", late_records(7_200_000, code=0)),
     ("timestamp-refused", late_records(7_200_000, code=0)),
     ("commit-lost", committed(-1, 7)),
@@ -1254,6 +1257,12 @@ def test_what_a_broker_that_is_gone_brings_follows_it() -> None:
         "under-replicated": "broker-back",
         "replicas-missing": "broker-back",
     }
+
+
+def test_a_broker_reads_nothing_of_whom_it_throttles() -> None:
+    throttled = Scene().ask(0, META, {}, metadata(topic("orders")) | {"throttle_time_ms": 4000})
+    throttled.ask(0.1, META, {}, metadata(topic("orders")) | {"throttle_time_ms": 4000})
+    assert linked(throttled.shut(1, 4, broker=True)) == {"zero-window": "throttled"}
 
 
 def test_what_shares_neither_place_nor_time_has_its_own_cause() -> None:

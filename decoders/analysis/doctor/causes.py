@@ -105,6 +105,8 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     ("poll-stopped", ("rebalance-storm", "member-fenced"), _groups),
     ("rebalance-storm", ("member-fenced",), _groups),
     ("throttled", ("quota-exceeded",), _clients),
+    # A broker reads nothing of a connection for as long as it throttles it.
+    ("throttled", ("zero-window", "unanswered"), _brokers_and_clients),
     ("fetch-loop", ("busiest-client",), _clients),
     ("metadata-storm", ("busiest-client",), _clients),
     ("connection-churn", ("busiest-client",), _clients),

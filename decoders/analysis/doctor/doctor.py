@@ -240,7 +240,8 @@ class Doctor:
                 its = seen.get_or_make("cut", client, host, info.broker, side)
                 its.count_end(ended)
                 its.count_name("seconds", str(quiet_ns // NS_PER_S))
-            if ended.client_again >= _TRIES and side == "client":
+            # To a window of 0 a client sends bytes again only to learn when it opens.
+            if ended.client_again >= _TRIES and side == "client" and not ended.server_shut_ns:
                 seen.get_or_make("deaf", client, host, info.broker).count_end(ended)
             if shut_ns:
                 its = seen.get_or_make("shut", client, host, info.broker, side)
