@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.doctor.finding_kinds import SEVERITIES
+from decoders.analysis.doctor.finding_kinds import LASTING, SEVERITIES
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.short_texts import count_of, find_zone, palette
 
@@ -135,9 +135,8 @@ def _finding_details(row: Row, settings: Settings) -> list[str]:
         found.append("reasons: " + "; ".join(map(escape_text, row["reasons"][:_NAMED])))
     if row["first"]:
         when = _time_of_day(row["first"], settings)
-        found.append(
-            f"since {when}" + ("" if row["last"] == row["first"] else f", last {_time_of_day(row['last'], settings)}")
-        )
+        last = "" if row["last"] == row["first"] else f", last {_time_of_day(row['last'], settings)}"
+        found.append(f"since {when}" + (", to the end of the capture" if last and row["id"] in LASTING else last))
     if row.get("went_on"):
         found.append("over by now: later the same client succeeded with the same request")
     found = [", ".join(found)] if found else []

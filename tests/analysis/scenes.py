@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ipaddress import ip_address
+from math import inf
 from struct import pack
 from typing import Any
 
@@ -64,7 +65,7 @@ class Scene:
         answered_in: int | None = None,
         says: tuple[int, int] | None = None,
     ) -> Scene:
-        """A request, answered `took` seconds later; without a response the connection ends (`ends`: FIN or RST).
+        """A request, answered `took` seconds later (inf: never), or the connection ends then (`ends`: FIN or RST).
 
         `cut`: as many bytes lack at the request's end; `behind`: bytes behind its last field; `answered_as`: a foreign
         correlation id of the answer, `answered_in`: another version of its layout; `says`:
@@ -90,7 +91,7 @@ class Scene:
             if ends == FIN:
                 self._segments.append((now + round(took * NS) + 1000, its, True, FIN | ACK, b""))
             del self._lines[place]
-        else:
+        elif took < inf:
             number = self._asked if answered_as is None else answered_as
             self._orphans += number != self._asked
             layout = version if answered_in is None else answered_in

@@ -37,6 +37,7 @@ from decoders.protocol_facts.api_keys import (
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.records.encode_batches import encode_batch
 from decoders.records.record_and_batch import Batch, Record
+from decoders.wire.format_and_escape_text import format_rfc3339
 from kwcli.analyses.format_findings import (
     _NAMED,
     LINES_MAX,
@@ -51,6 +52,7 @@ from tests.analysis.attack_scenes import ATTACK_BESIDES, ATTACK_NEAR, ATTACK_SCE
 from tests.analysis.identity_scenes import IDENTITY_BESIDES, IDENTITY_NEAR, IDENTITY_SCENES
 from tests.analysis.record_scenes import RECORD_BESIDES, RECORD_NEAR, RECORD_SCENES
 from tests.analysis.scenes import BEGUN, BROKER, FIN, MS, NS, RST, Scene
+from tests.analysis.silence_scenes import LATE_LISTING, SILENCE_BESIDES, SILENCE_NEAR, SILENCE_SCENES
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw, world
 from tests.exchanges.test_remarks import batch_of_lz4
@@ -664,6 +666,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     *ATTACK_SCENES,
     *RECORD_SCENES,
     *IDENTITY_SCENES,
+    *SILENCE_SCENES,
     # finding, scene, severity, text in the title
     ("topic-unknown", asked_again(4), "error", "topic ordres does not exist (did the client mean orders?)"),
     ("topic-unknown", asked_again(2), "warning", "topic ordres"),
@@ -901,7 +904,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ),
     (
         *("broker-back", listings(((1, 2), (1, 2)), *[((1,), (1,))] * 9, ((1, 2), (1, 2)), code=19), "warning"),
-        "node 2 (10.0.0.9:9093) was gone for 80s; a replica of orders-0 is there",
+        "node 2 (10.0.0.9:9093) was gone for at least 80s; a replica of orders-0 is there",
     ),
     (
         *("fetch-sessions-unused", sessions(30), "warning"),
@@ -1022,7 +1025,12 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         "node 1 answers at 10.0.0.9:9092 and advertises kafka-0.internal:9092, to which nobody connected",
     ),
     ("version-refused", offered(0, 4), "error", "Produce 2 of app is not served by 10.0.0.9:9092"),
-    ("no-connection", knocked_by_brokers(3), "warning", "10.0.0.1 cannot connect to 10.0.0.9:19093: not answered"),
+    (
+        "no-connection",
+        knocked_by_brokers(3),
+        "warning",
+        "10.0.0.1 cannot connect to node 1 at 10.0.0.9:19093: not answered",
+    ),
     ("election", Scene().ask(0, (52, 0), {}, {}, client="raft-client-1"), "warning", "10.0.0.1 ask for votes"),
 ]
 # Findings that come with another one as its cause.
@@ -1038,11 +1046,13 @@ BESIDES = {
     **ATTACK_BESIDES,
     **RECORD_BESIDES,
     **IDENTITY_BESIDES,
+    **SILENCE_BESIDES,
 }
 NEAR: list[tuple[str, Scene]] = [
     *ATTACK_NEAR,
     *RECORD_NEAR,
     *IDENTITY_NEAR,
+    *SILENCE_NEAR,
     ("tls-refused", refused_alert(b"")),
     ("tls-refused", refused_alert(bytes.fromhex("15030300020100"))),  # an orderly end
     ("tls-refused", refused_alert(bytes.fromhex("15030300020230"), broker="10.0.0.9:443")),
@@ -1191,6 +1201,12 @@ NEAR: list[tuple[str, Scene]] = [
     ("zero-window", shut(1, 1.2).ask(5, META, {}, metadata()).shut(8, 8.2, broker=True)),
     ("no-connection", knocked("10.0.0.7:80")),
 ]
+
+
+def test_what_an_answer_says_is_dated_by_the_answer() -> None:
+    (row,) = (row for row in folded(LATE_LISTING.rows(Doctor())).rows() if row["id"] == "broker-gone")
+    times = BEGUN + 18 * NS, BEGUN + 30 * NS + MS
+    assert (row["first"], row["last"]) == tuple(map(format_rfc3339, times))
 
 
 @pytest.mark.parametrize(("what", "scene", "severity", "title"), SCENES, ids=[f"{row[0]}-{row[2]}" for row in SCENES])

@@ -25,6 +25,7 @@ from tests.analysis.incidents.brokers import BROKER_INCIDENTS
 from tests.analysis.incidents.clients import CLIENT_INCIDENTS
 from tests.analysis.incidents.recording import NETWORK_INCIDENTS
 from tests.analysis.record_scenes import RECORD_SCENES
+from tests.analysis.silence_scenes import SILENCE_SCENES
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import kw
 
@@ -186,7 +187,7 @@ LIVE: Final = {
     *("controller-clock", "controller-silent", "feature-behind", "not-looked-at", "releases-differ", "unreachable")
 }
 # Attacks, what only a fault of minutes brings, and records that were passed: scenes alone show them.
-STAGED: Final = {row[0] for row in (*ATTACK_SCENES, *RECORD_SCENES)} - {"written-twice"}
+STAGED: Final = {row[0] for row in (*ATTACK_SCENES, *RECORD_SCENES, *SILENCE_SCENES)} - {"written-twice"}
 FAULTS: Final = sorted(f"faults/{file.name}" for file in (FOLDER / "faults").iterdir())
 
 

@@ -6,9 +6,11 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import (
+    LISTED,
     MS,
     NS,
     OWN_CLIENT_ID,
@@ -16,11 +18,16 @@ from decoders.analysis.doctor.diagnosis_input import (
     Found,
     escape_for_sentence,
     format_advertised_address,
+    map_addresses_to_nodes,
     merge_observations,
     most_frequent_clients,
+    name_of_api_key,
     rate_per_second,
 )
+from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
+from decoders.analysis.exchange_facts import GATHERINGS
+from decoders.analysis.read_dimension_values import host_of
 from decoders.limits import NAMES_OBSERVED_MAX
 from decoders.wire.format_and_escape_text import format_latency
 
@@ -38,13 +45,18 @@ def _find_absent_brokers(case: Case) -> Iterator[Found]:
         listed[number].append(seen)
         addresses[number] = format_advertised_address(host, port)
     absent = {number: seen for (number,), seen in case.seen.items_of_kind("gone")}
+    refusing = dict(_gather_refusing_nodes(case, map_addresses_to_nodes(case)))
     for number in sorted({*listed, *absent}):
         present, gone = merge_observations(listed[number]), absent.get(number)
         if gone is not None and gone.last > present.last:
             # Brokers name it as a replica alone, up to the last answer about its partitions.
-            yield _make_absence_finding(
-                case, "broker-gone", number, addresses, gone, before=gone.first <= listing.first
-            )
+            before = gone.first <= listing.first
+            whole = merge_observations([gone])
+            if number in refusing:
+                # Clients are refused before a controller has fenced it, and after they last asked for a list.
+                whole.first = min(gone.first, refusing[number].first)
+                whole.last = max(gone.last, refusing[number].last)
+            yield _make_absence_finding(case, "broker-gone", number, addresses, whole, before=before)
         elif gone is not None:
             before = not present.count or present.first > gone.first
             yield _make_absence_finding(case, "broker-back", number, addresses, gone, before=before)
@@ -84,8 +96,144 @@ def _make_absence_finding(
         about["places"] = f"; a replica of {escape_for_sentence(places)} is there"
     if kind == "broker-back":
         took = gone.last - gone.first
-        about["until"] = f"{', and' if before else ''} for {format_latency(took / MS)}{' of it' if before else ''}"
+        # What lies between the last answer without it and the next with it is not known.
+        about["until"] = f"{', and' if before else ''} for at least {format_latency(took / MS)}"
     return case.make_finding(kind, gone, **about)
+
+
+def _gather_refusing_nodes(case: Case, nodes: dict[str, int]) -> Iterator[tuple[int, Observation]]:
+    """Nodes that had answered, then refuse connections and answer nobody up to the end of the capture."""
+    refused: dict[int, list[Observation]] = defaultdict(list)
+    for (_, address, how), seen in case.seen.items_of_kind("no-entry"):
+        number = nodes.get(address, nodes.get(host_of(address)))
+        if how == "refused" and number is not None:
+            refused[number].append(seen)
+    for number, some in refused.items():
+        answers = list(_merge_answers(case, nodes, number).list_marked_seconds())
+        whole = merge_observations(some)
+        # The node may have answered in the second in which it ended.
+        if answers and answers[-1] <= whole.first // NS:
+            yield number, whole
+
+
+def _find_downed_brokers(case: Case) -> Iterator[Found]:
+    """Nodes that ended, as their machines refuse connections, and that brokers list as before, or nobody asked."""
+    absent = {number for (number,), _ in case.seen.items_of_kind("gone")}
+    nodes = map_addresses_to_nodes(case)
+    for number, seen in _gather_refusing_nodes(case, nodes):
+        if number in absent or seen.count < case.limits["unanswered.least"]:
+            continue
+        if seen.last - seen.first >= case.limits["silence.least"] * NS:
+            yield case.make_finding("broker-down", seen, **_make_node_facts(case, nodes, number))
+
+
+def _find_silent_brokers(case: Case) -> Iterator[Found]:
+    """Nodes that answer nobody for a while, though requests of several clients wait that need no records or members."""
+    if case.holes:
+        return
+    limits, nodes = case.limits, map_addresses_to_nodes(case)
+    least = int(limits["silence.least"])
+    stuck: dict[int | str, dict[str, list[Observation]]] = defaultdict(lambda: defaultdict(list))
+    for (client, broker), seen in case.seen.items_of_kind("stuck"):
+        stuck[nodes.get(broker, broker)][client].append(seen)
+    for node, by_client in stuck.items():
+        answers = list(_merge_answers(case, nodes, node).list_marked_seconds())
+        if not answers:
+            continue
+        end = case.last // NS
+        ends = max(end, answers[-1])
+        pause, before = max((until - at - 1, at) for at, until in pairwise([*answers, ends]))
+        until = before + pause + 1
+        waits = {
+            client: merge_observations(some)
+            for client, some in by_client.items()
+            if any(before <= second <= until - least for each in some for second in each.list_marked_seconds())
+        }
+        if pause < least or len(waits) < _SEVERAL or _is_refusing(case, nodes, node, before, until):
+            continue
+        whole = merge_observations(waits.values())
+        whole.evidence = [its for its in whole.evidence if before * NS <= its[0] < until * NS]
+        whole.first, whole.last = max(whole.first, before * NS), min(whole.last, until * NS)
+        stays = until > answers[-1]
+        facts = _make_node_facts(case, nodes, node)
+        yield Found(
+            "broker-silent",
+            FINDINGS["broker-silent"].severity if stays else FINDINGS["broker-silent"].went_on,
+            whole,
+            {
+                **facts,
+                "clients": sorted(waits)[:LISTED],
+                "span": f"more than {pause} s{', to the end of the capture' if stays else ''}",
+                "waiting": f"{len(waits)} clients",
+            },
+        )
+
+
+# With one client alone its own network may be to blame.
+_SEVERAL: Final = 2
+
+
+def _is_refusing(case: Case, nodes: dict[str, int], node: int | str, before: int, until: int) -> bool:
+    """Whether connections to a node were refused between two seconds: it does not run."""
+    return any(
+        how == "refused"
+        and nodes.get(address, nodes.get(host_of(address), address)) == node
+        and seen.first // NS <= until
+        and seen.last // NS >= before
+        for (_, address, how), seen in case.seen.items_of_kind("no-entry")
+    )
+
+
+def _merge_answers(case: Case, nodes: dict[str, int], node: int | str) -> Observation:
+    """The seconds in which a node answered anything, at any of its addresses."""
+    return merge_observations(
+        seen
+        for (broker,), seen in case.seen.items_of_kind("answered")
+        if nodes.get(broker, nodes.get(host_of(broker), broker)) == node
+    )
+
+
+def _make_node_facts(case: Case, nodes: dict[str, int], node: int | str) -> dict[str, Any]:
+    """Who a node is, and the topics that have replicas there."""
+    if isinstance(node, str):
+        return {"address": node, "who": node}
+    address = next((address for address, number in nodes.items() if number == node and ":" in address), None)
+    topics = [
+        str(topic) for (topic,), seen in case.seen.items_of_kind("topic") if str(node) in seen.names.get("nodes", ())
+    ]
+    who = f"node {node}" + (f" ({address})" if address else "")
+    return {"node_id": node, "address": address, "who": who, "topics_of_node": topics}
+
+
+def _find_pending_requests(case: Case) -> Iterator[Found]:
+    """Requests that still wait at the end of the capture, longer than they should: a client's oldest at each broker.
+
+    Brokers answer each connection in order, so that others wait behind the oldest.
+    """
+    oldest: dict[tuple[str, str], tuple[int, int, Observation]] = {}
+    for (client, broker, key), seen in case.seen.items_of_kind("pending"):
+        least = case.limits["gathering.least" if key in GATHERINGS else "pending.least"] * NS
+        if case.last - seen.first >= least:
+            oldest[client, broker] = min(
+                oldest.get((client, broker), (_NEVER, 0, seen)), (seen.first, key, seen), key=itemgetter(0, 1)
+            )
+    for (client, broker), (_, key, seen) in oldest.items():
+        about: dict[str, Any] = {"client": client, "clients": [client], "api": name_of_api_key(key), "broker": broker}
+        groups, topics = (sort_names_by_count(seen.names.get(name, {})) for name in ("groups", "topics"))
+        about["waited"] = f"{(case.last - seen.first) // NS} s"
+        about["why"] = "the broker is stuck, or waits for another one"
+        if groups:
+            about["group"] = groups[0]
+            about["place"] = f" in group {escape_for_sentence(groups)}"
+            about["why"] = (
+                "the group likely waits for a member that does not join again: one that died without leaving is waited"
+                " for until its session times out"
+            )
+        elif topics:
+            about["topics"] = topics[:LISTED]
+            about["place"] = f" to {escape_for_sentence(topics)}"
+            about["why"] = "with acks=all the leader likely waits for replicas in sync that do not fetch from it"
+        yield case.make_finding("requests-pending", seen, **about)
 
 
 def _find_fetch_loops(case: Case) -> Iterator[Found]:
@@ -208,6 +356,9 @@ _POLL_REASON: Final = "poll timeout"
 
 ABSENCES: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_absent_brokers,
+    _find_downed_brokers,
+    _find_silent_brokers,
+    _find_pending_requests,
     _find_fetch_loops,
     _find_busiest_client,
     _find_stopped_polls,

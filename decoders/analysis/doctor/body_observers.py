@@ -413,19 +413,20 @@ def _observe_advertised_address(seen: Observations, exchange: Exchange, node: di
     host, port = node.get("host"), node.get("port")
     if isinstance(number, int) and number >= 0 and host and isinstance(port, int):
         its = seen.get_or_make("advertised", exchange.connection_info.broker, number, host, port)
-        its.count_exchange(exchange)
+        its.count_answer(exchange)
         its.count_name("clients", host_of(exchange.connection_info.client))
 
 
 def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> None:
     answer = body_or_empty(exchange, "response")
+    time_ns = exchange.response_ns or exchange.time_ns
     nodes = set()
     for node in structs_at(answer, "brokers"):
         number = node.get("node_id")
         nodes.add(number)
         _observe_advertised_address(seen, exchange, node, number)
     if nodes:
-        seen.get_or_make("listing").count_exchange(exchange)
+        seen.get_or_make("listing").count_answer(exchange)
     seen.get_or_make("metadata", client).count_exchange(exchange)
     for element in structs_at(answer, "topics"):
         topic = topic_of_element(exchange, element)
@@ -434,6 +435,7 @@ def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> No
         its = seen.get_or_make("topic", topic)
         its.count_exchange(exchange)
         trouble, epochs = False, 0
+        placed = {*its.names.get("nodes", ())}
         for part in structs_at(element, "partitions"):
             number = part.get("partition_index")
             epochs += max(part.get("leader_epoch") or 0, 0)
@@ -441,6 +443,10 @@ def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> No
             in_sync = part.get("isr_nodes") or ()
             missing = len(replicas) - len(in_sync)
             its.keep_greatest("replicas", len(replicas))
+            for replica in replicas:
+                if str(replica) not in placed:
+                    placed.add(str(replica))
+                    its.count_name("nodes", str(replica))
             if part.get("leader_id", 0) < 0:
                 what = "offline"
             elif missing > 0 or part.get("offline_replicas"):
@@ -449,19 +455,19 @@ def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> No
                 continue
             trouble = True
             bad = seen.get_or_make(what, topic, number)
-            bad.count_exchange(exchange)
+            bad.count_answer(exchange)
             for replica in set(replicas) - set(in_sync):
                 bad.count_name("replicas", str(replica))
                 if nodes and replica not in nodes:
                     gone = seen.get_or_make("gone", replica)
-                    gone.count_exchange(exchange)
+                    gone.count_answer(exchange)
                     gone.count_name("places", f"{topic}-{number}")
                     gone.count_name("clients", client)
         its.keep_greatest("partitions", len(element.get("partitions") or ()))
         if epochs:
-            its.keep_first_and_last("epochs", exchange.time_ns, epochs)
+            its.keep_first_and_last("epochs", time_ns, epochs)
         if not trouble:
-            its.keep_greatest("whole", exchange.time_ns)
+            its.keep_greatest("whole", time_ns)
 
 
 def _observe_leader_epochs(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it

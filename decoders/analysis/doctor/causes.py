@@ -29,7 +29,7 @@ def _nodes(found: Found) -> set[str]:
 def _topics(found: Found) -> set[str]:
     values = found.values
     topics = {str(values["topic"])} if values.get("topic") else set()
-    topics |= set(map(str, values.get("topics") or ()))
+    topics |= {str(topic) for name in ("topics", "topics_of_node") for topic in values.get(name) or ()}
     return topics | {place.rpartition("-")[0] for place in values.get("partitions_of_node") or ()}
 
 
@@ -63,16 +63,23 @@ def _missing_replicas(found: Found) -> set[str]:
 
 # Cause, consequence, and what both must have in common: one of it is enough.
 CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ...]] = (
+    ("broker-silent", ("broker-gone", "broker-back"), _nodes),
     *(
         (cause, effects, shared)
-        for cause in ("broker-gone", "broker-back")
+        for cause in ("broker-silent", "broker-down", "broker-gone", "broker-back")
         for effects, shared in (
             (("partition-offline", "under-replicated", "follower-behind", "no-connection", "unanswered"), _nodes),
             (("leader-missing", "leader-moved", "isr-shrunk", "isr-flapping", "timed-out", "leaders-move"), _topics),
             (("replicas-missing",), _missing_replicas),
+            (("requests-pending",), _nodes),
             (("metadata-storm",), _clients),
         )
     ),
+    *(
+        (cause, ("unanswered", "requests-pending", "sent-again", "sent-twice"), _topics)
+        for cause in ("broker-silent", "broker-down")
+    ),
+    ("broker-gone", ("unanswered", "requests-pending"), _topics),
     ("broker-failed", ("partition-offline", "leader-missing", "leader-moved"), _topics),
     *((cause, ("timestamp-refused",), _clients) for cause in ("clock-ahead", "clock-behind")),
     ("lz4-refused", ("broker-failed", "records-refused"), _brokers_and_clients),

@@ -33,6 +33,8 @@ from decoders.analysis.doctor.observe_values import observe_subjects, observe_va
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.analysis.exchange_facts import (
+    FETCHES,
+    GATHERINGS,
     NS_PER_MS,
     OFFERED,
     WAITING,
@@ -80,6 +82,8 @@ _COMPARED: Final = frozenset({PRODUCE, METADATA, OFFSET_COMMIT, HEARTBEAT, FETCH
 NS_PER_S: Final = 1_000_000_000
 # Frames of this size and more are remembered; the threshold for huge ones is applied later.
 _LARGE: Final = 1 << 20
+# An answer that takes longer is late; the threshold for silent brokers is applied later.
+_LATE_NS: Final = 5 * NS_PER_S
 # A request that was sent as often did not get lost by chance.
 _TRIES: Final = 4
 # Connections whose client is remembered between their exchanges.
@@ -113,7 +117,8 @@ class Doctor:
         self._offers: dict[tuple[str, int], Versions] = {}
         self._offered = OfferedVersions()
         self._faults: list[str] = []
-        self._links: dict[ConnectionInfo, tuple[str | None, str, Observation]] = {}
+        # Client id, client name, the observation of the client at its broker, that of the broker's answers.
+        self._links: dict[ConnectionInfo, tuple[str | None, str, Observation, Observation]] = {}
 
     def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths of names, of throttling, and those that observers of bodies read."""
@@ -154,9 +159,9 @@ class Doctor:
         exchange._read_sides()
         info = exchange.connection_info
         seen = self._seen
-        client_id, client, link = self._links.get(info) or self._find_client_link(exchange)
+        client_id, client, link, answered = self._links.get(info) or self._find_client_link(exchange)
         if client_id != exchange.client_id:
-            _, client, link = self._find_client_link(exchange)
+            _, client, link, answered = self._find_client_link(exchange)
         link.count_exchange(exchange)
         if not exchange.place and exchange.request_packet:
             link.add_to_sum("connections", 1)
@@ -172,6 +177,11 @@ class Doctor:
         if exchange.outcome == "unanswered":
             self._observe_unanswered(exchange, key, client, odd=bool(odd))
             return
+        response_ns = exchange.response_ns
+        if response_ns is not None:
+            answered.mark_second(response_ns)
+            if response_ns - exchange.time_ns >= _LATE_NS and key not in WAITING:
+                self._observe_waiting_request(exchange, client)
         if self._values is not None:
             observe_values(seen, exchange, client, self._values)
         observer = BODY_OBSERVERS.get(key)
@@ -200,18 +210,19 @@ class Doctor:
         if "remarks" in extra:
             observe_misplaced_answer(self._seen, exchange, client)
 
-    def _find_client_link(self, exchange: Exchange) -> tuple[str | None, str, Observation]:
-        """Client id, client name and the client's observation at its broker; remembered for the connection.
+    def _find_client_link(self, exchange: Exchange) -> tuple[str | None, str, Observation, Observation]:
+        """Client id and name, the client's observation at its broker, the broker's; remembered for the connection.
 
         An exchange inside an Envelope is about a client whose connection is another one: its observation is not kept.
         """
         info = exchange.connection_info
         if exchange.envelope is not None:
             client = exchange.client_id or exchange.user or client_of(None, info.client)
-            return exchange.client_id, client, Observation()
+            return exchange.client_id, client, Observation(), Observation()
         client = client_of(exchange.client_id, info.client)
         key = "client", client, host_of(info.client), info.broker
-        found = exchange.client_id, client, self._seen.get_or_make(*key)
+        answered = self._seen.get_or_make("answered", info.broker)
+        found = exchange.client_id, client, self._seen.get_or_make(*key), answered
         if len(self._links) >= _LINKS_MAX:
             self._links.clear()
         if self._seen.get_observation(*key) is not None:  # within the limit
@@ -249,6 +260,12 @@ class Doctor:
                 its.add_to_sum("ns", shut_ns)
                 its.keep_greatest("ns", shut_ns)
 
+    def _observe_waiting_request(self, exchange: Exchange, client: str) -> None:
+        """Observe a request that is not answered, or late, though it waits for no records and no members."""
+        its = self._seen.get_or_make("stuck", client, exchange.connection_info.broker)
+        its.count_exchange(exchange)
+        its.mark_second(exchange.time_ns)
+
     def _observe_large_sizes(self, exchange: Exchange, api_key: int, client: str) -> None:
         if exchange.outcome == "complete":
             answered = self._seen.get_or_make("size-taken", exchange.connection_info.broker)
@@ -272,17 +289,34 @@ class Doctor:
             its.keep_greatest("least", -size)
         if exchange.extra is not None and exchange.extra.get("retransmitted"):
             self._seen.get_or_make("unheard-request", client, exchange.connection_info.broker).count_exchange(exchange)
+        if api_key not in WAITING and not odd:
+            self._observe_waiting_request(exchange, client)
+        lost = exchange.extra is not None and exchange.extra.get("retransmitted")
+        if closed == "capture_end" and api_key not in FETCHES and not (odd or lost):
+            its = self._seen.get_or_make("pending", client, exchange.connection_info.broker, api_key)
+            its.count_exchange(exchange)
+            for name in self._find_subjects(exchange)[1] if api_key in GATHERINGS else ():
+                its.count_name("groups", name)
+            self._count_topics_of_produce(its, exchange, api_key)
         if closed in ("capture_end", None) or odd:
             return
         info, login = exchange.connection_info, exchange.login
         its = self._seen.get_or_make("unanswered", client, info.broker, api_key, exchange.api_version, closed)
         its.count_exchange(exchange)
+        self._count_topics_of_produce(its, exchange, api_key)
         if login is None:
             its.add_to_sum("without-login", 1)
         else:
             its = self._seen.get_or_make("session", client, info.broker, info.client)
             its.count_exchange(exchange)
             its.keep_greatest("unanswered", exchange.time_ns)
+
+    @staticmethod
+    def _count_topics_of_produce(its: Observation, exchange: Exchange, api_key: int) -> None:
+        if api_key == PRODUCE:
+            for topic in _topics_of(exchange):
+                if topic:
+                    its.count_name("topics", topic)
 
     def _observe_error_codes(self, exchange: Exchange, api_key: int, client: str) -> None:
         entity, names = self._find_subjects(exchange)

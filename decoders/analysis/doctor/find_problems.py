@@ -101,8 +101,11 @@ def _rank_row(row: Row) -> tuple[int, int, int, str, str]:
 
 
 # Of findings as bad, some come last: sound clients meet them too, or nothing is known about what they mean. A refused
-# login comes first: nothing else works without it.
-_LAST: Final = {"login-failed": 0, **dict.fromkeys(("already-there", OTHER, "coordinator-moved", "switched-off"), 2)}
+# login comes first, as nothing else works without it, and so does a broker that is not there.
+_LAST: Final = {
+    **dict.fromkeys(("login-failed", "broker-down", "broker-silent"), 0),
+    **dict.fromkeys(("already-there", OTHER, "coordinator-moved", "switched-off"), 2),
+}
 
 
 def _lower_severity_of_restart(case: Case, found: Found, has_harmed: bool) -> Found:

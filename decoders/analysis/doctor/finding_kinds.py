@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from decoders.named_tuple import NamedTuple
 
-__all__ = ["CODES", "FINDINGS", "OTHER", "SEVERITIES", "STORAGE_ERRORS", "FindingKind", "Severity"]
+__all__ = ["CODES", "FINDINGS", "LASTING", "OTHER", "SEVERITIES", "STORAGE_ERRORS", "FindingKind", "Severity"]
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "note")
@@ -29,6 +29,9 @@ class FindingKind(NamedTuple):
 _ERROR: Final = "error"
 _WARNING: Final = "warning"
 _NOTE: Final = "note"
+
+# What lasts where nothing shows its end: a broker that came back is another kind.
+LASTING: Final = frozenset({"broker-gone", "broker-down"})
 
 FINDINGS: Final[dict[str, FindingKind]] = {
     # The capture itself. The sentence of the fault is both title and remedy.
@@ -245,6 +248,27 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "node {node_id}{at} was gone{since}{until}{places}",
         "it restarted, or was cut off or fenced for a while; clients had to find other leaders",
         "look in its log and the controller's at that time; a planned restart takes a minute and no client notices",
+    ),
+    "broker-down": FindingKind(
+        _ERROR,
+        "{who} went away: it refuses connections and answers nothing any more",
+        "its process ended; what it led has no leader until another node is elected, and writes with acks=all wait for"
+        " its replicas until they count as out of sync",
+        "start it, and look in its log and its machine's for why it ended",
+    ),
+    "broker-silent": FindingKind(
+        _ERROR,
+        "{who} answered nobody for {span}, while requests of {waiting} waited for it",
+        "its process stood still (stopped, collecting garbage, waiting for a disk), or its network was cut off; writes"
+        " with acks=all to other leaders likely wait for its replicas",
+        "look at its process, disk and machine at that time; firewalls and clients are hardly to blame",
+        went_on=_WARNING,
+    ),
+    "requests-pending": FindingKind(
+        _WARNING,
+        "{api} of {client}{place} still waits for {broker} at the end of the capture, after {waited}",
+        "{why}",
+        "look at the broker's log, and at the brokers that it waits for",
     ),
     "topic-unknown": FindingKind(_ERROR, "topic {topic} does not exist{nearest}{deleted}", "{meaning}", "{remedy}"),
     "partition-offline": FindingKind(

@@ -68,6 +68,12 @@ class Observation:
         elif len(evidence) < EVIDENCE_MAX or time_ns < evidence[-1][0]:
             self._keep_evidence([make_evidence_of_exchange(exchange)])
 
+    def count_answer(self, exchange: Exchange) -> None:
+        """Count an exchange at the time of its answer, for a fact that the answer states."""
+        self.count_occurrence_at(exchange.response_ns or exchange.time_ns)
+        if len(self.evidence) < EVIDENCE_MAX or exchange.time_ns < self.evidence[-1][0]:
+            self._keep_evidence([make_evidence_of_exchange(exchange)])
+
     def count_end(self, ended: Ended) -> None:
         """Count the end of a connection, and keep it as evidence if it is among the earliest."""
         self.count_occurrence_at(ended.last_ns)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import (
+    LISTED,
     MS,
     Case,
     Found,
@@ -213,6 +214,7 @@ def _find_closed_requests(
             continue
         about: dict[str, Any] = {"client": client, "clients": [client], "api": name_of_api_key(key), "broker": broker}
         about["closed"] = _CLOSED.get(closed, closed)
+        about["topics"] = sort_names_by_count(seen.names.get("topics", {}))[:LISTED] or None
         if key == API_VERSIONS and closed != "idle" and not _are_versions_answered(case, client, broker):
             about |= {"api_version": version, "tally": _format_closed_count(seen.count, seen.count)}
             yield case.make_finding("versions-closed", seen, **about)

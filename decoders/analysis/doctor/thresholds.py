@@ -46,6 +46,11 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
     "poll.away": Threshold(1, "s", "a program that changes its subscription joins again at once"),
     "unread.least": Threshold(10, "s", "a consumer asks for all of its partitions within a moment"),
     "broker.restart": Threshold(60, "s", "a planned restart takes no longer"),
+    "silence.least": Threshold(
+        10, "s", "pauses of garbage collectors are shorter, and after 9 s a controller fences a broker"
+    ),
+    "pending.least": Threshold(10, "s", "what does not wait for records or members is answered within a moment"),
+    "gathering.least": Threshold(30, "s", "members of a group that rebalances need a moment to join again"),
     "sessions.opened": Threshold(20, "sessions", "a client opens one for each broker and connection"),
     "sessions.rate": Threshold(0.5, "sessions/s", "fewer are connections that end"),
     "sessions.lost": Threshold(10, "answers", "a broker that starts again has forgotten them once"),

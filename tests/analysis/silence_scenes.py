@@ -1,0 +1,109 @@
+"""Scenes of brokers that answer nobody or are gone, and of requests that wait to the end: for test_doctor.py."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any, Final
+
+from decoders.protocol_facts.api_keys import FETCH, HEARTBEAT, JOIN_GROUP, METADATA, PRODUCE
+from tests.analysis.scenes import Scene
+
+_OTHER: Final = "10.0.0.8:9092"
+_NODES: Final = [{"node_id": 1, "host": "10.0.0.9", "port": 9092}, {"node_id": 2, "host": "10.0.0.8", "port": 9092}]
+_BEAT: Final = {"group_id": "billing"}
+
+
+def _listing(
+    at: float, scene: Scene, *, lacks: bool = False, took: float = 0.001, isr: tuple[int, ...] = (1, 2)
+) -> Scene:
+    """A Metadata answer of node 1 with the two nodes, or without the second."""
+    part = {"partition_index": 0, "leader_id": 1, "replica_nodes": [1, 2], "isr_nodes": list(isr)}
+    answer = {"brokers": _NODES[:1] if lacks else _NODES, "topics": [{"name": "orders", "partitions": [part]}]}
+    return scene.ask(at, (METADATA, 9), {}, answer, client="monitor", took=took)
+
+
+def waiting(
+    *clients: str,
+    took: float = 20,
+    what: tuple[int, int] = (HEARTBEAT, 3),
+    body: dict[str, Any] | None = None,
+    others: tuple[float, ...] = (),
+    end: float = 40,
+) -> Scene:
+    """Requests of clients that node 2 answers late (inf: never), and those of another client, at once."""
+    scene = _listing(0, Scene())
+    for at in (0.5, *others):
+        scene.ask(at, (HEARTBEAT, 3), _BEAT, {}, client="other", host="10.0.0.3", broker=_OTHER)
+    for number, client in enumerate(clients):
+        asked = _BEAT if body is None else body
+        scene.ask(2, what, asked, {}, client=client, host=f"10.0.0.{number + 4}", broker=_OTHER, took=took)
+    return _listing(end, scene)
+
+
+def refused(*times: float, answered: tuple[float, ...] = (0.5,)) -> Scene:
+    """Node 2 answers at some times, and refuses connections at others."""
+    scene = _listing(0, Scene())
+    for at in answered:
+        scene.ask(at, (HEARTBEAT, 3), _BEAT, {}, client="app", broker=_OTHER)
+    for at in times:
+        scene.knock(at, _OTHER)
+    return _listing(30, scene)
+
+
+def pending(what: tuple[int, int], body: dict[str, Any], waited: float) -> Scene:
+    """A request that node 1 does not answer up to the end of the capture."""
+    scene = _listing(0, Scene())
+    scene.ask(40 - waited, what, body, {}, client="shop", host="10.0.0.4", took=inf)
+    return _listing(40, scene)
+
+
+_WRITE: Final = {"acks": -1, "topic_data": [{"name": "orders", "partition_data": [{"index": 0, "records": None}]}]}
+_JOIN: Final = {"group_id": "billing", "member_id": "", "protocol_type": "consumer", "protocols": []}
+_POLL: Final = {"max_wait_ms": 60_000, "topics": []}
+
+SILENCE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
+    (
+        *("broker-silent", waiting("shop", "till"), "warning"),
+        "node 2 (10.0.0.8:9092) answered nobody for more than 21 s, while requests of 2 clients waited for it",
+    ),
+    (
+        *("broker-silent", waiting("shop", "till", took=inf), "error"),
+        "answered nobody for more than 39 s, to the end of the capture, while requests of 2 clients waited for it",
+    ),
+    (
+        *("broker-down", refused(1, 5, 9, 13), "error"),
+        "node 2 (10.0.0.8:9092) went away: it refuses connections and answers nothing any more",
+    ),
+    (
+        *("requests-pending", pending((PRODUCE, 9), _WRITE, 20), "warning"),
+        "Produce of shop to orders still waits for 10.0.0.9:9092 at the end of the capture, after 20 s",
+    ),
+    (
+        *("requests-pending", pending((JOIN_GROUP, 5), _JOIN, 35), "warning"),
+        "JoinGroup of shop in group billing still waits for 10.0.0.9:9092 at the end of the capture, after 35 s",
+    ),
+]
+SILENCE_BESIDES: Final[dict[str, set[str]]] = {
+    "broker-silent": {"requests-pending"},
+    "broker-down": {"no-connection"},
+}
+SILENCE_NEAR: Final[list[tuple[str, Scene]]] = [
+    ("broker-silent", waiting("shop")),  # its own network may be to blame
+    ("broker-silent", waiting("shop", "till", took=8)),
+    ("broker-silent", waiting()),  # idle
+    ("broker-silent", waiting("shop", "till", what=(FETCH, 11), body=_POLL)),
+    ("broker-silent", waiting("shop", "till", what=(JOIN_GROUP, 5), body=_JOIN)),
+    ("broker-silent", waiting("shop", "till", others=(8, 15))),
+    ("broker-silent", waiting("shop", "till", took=inf, end=8)),
+    ("broker-silent", waiting("shop", "till", took=inf).knock(5, _OTHER)),  # it does not run
+    ("broker-down", refused(1, 5, 9, 13, answered=(0.5, 20))),
+    ("broker-down", refused(1, 5, 9, 13, answered=())),
+    ("broker-down", refused(1, 2, 3)),
+    ("requests-pending", pending((PRODUCE, 9), _WRITE, 5)),
+    ("requests-pending", pending((JOIN_GROUP, 5), _JOIN, 12)),
+    ("requests-pending", pending((FETCH, 11), _POLL, 35)),
+]
+# A list of brokers that was asked for at 10 s and came at 18 s.
+LATE_LISTING: Final = _listing(
+    30, _listing(10, _listing(0, Scene()), lacks=True, took=8, isr=(1,)), lacks=True, isr=(1,)
+)
