@@ -40,11 +40,11 @@ def waiting(
     return _listing(end, scene)
 
 
-def refused(*times: float, answered: tuple[float, ...] = (0.5,)) -> Scene:
-    """Node 2 answers at some times, and refuses connections at others."""
+def refused(*times: float, answered: tuple[float, ...] = (0.5,), at_address: str = _OTHER) -> Scene:
+    """Node 2 answers at some times, maybe at an address that is not advertised, and refuses connections at others."""
     scene = _listing(0, Scene())
     for at in answered:
-        scene.ask(at, (HEARTBEAT, 3), _BEAT, {}, client="app", broker=_OTHER)
+        scene.ask(at, (HEARTBEAT, 3), _BEAT, {}, client="app", broker=at_address)
     for at in times:
         scene.knock(at, _OTHER)
     return _listing(30, scene)
@@ -99,6 +99,7 @@ SILENCE_NEAR: Final[list[tuple[str, Scene]]] = [
     ("broker-down", refused(1, 5, 9, 13, answered=(0.5, 20))),
     ("broker-down", refused(1, 5, 9, 13, answered=())),
     ("broker-down", refused(1, 2, 3)),
+    ("broker-down", refused(1, 5, 9, 13, at_address="10.0.0.8:9093")),  # the advertised address is wrong
     ("requests-pending", pending((PRODUCE, 9), _WRITE, 5)),
     ("requests-pending", pending((JOIN_GROUP, 5), _JOIN, 12)),
     ("requests-pending", pending((FETCH, 11), _POLL, 35)),

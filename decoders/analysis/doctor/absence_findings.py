@@ -102,13 +102,18 @@ def _make_absence_finding(
 
 
 def _gather_refusing_nodes(case: Case, nodes: dict[str, int]) -> Iterator[tuple[int, Observation]]:
-    """Nodes that had answered, then refuse connections and answer nobody up to the end of the capture."""
+    """Nodes that had answered, then refuse connections there and answer nobody up to the end of the capture."""
     refused: dict[int, list[Observation]] = defaultdict(list)
+    left: set[int] = set()
     for (_, address, how), seen in case.seen.items_of_kind("no-entry"):
         number = nodes.get(address, nodes.get(host_of(address)))
         if how == "refused" and number is not None:
             refused[number].append(seen)
+            if case.seen.get_observation("answered", address) is not None:
+                left.add(number)
     for number, some in refused.items():
+        if number not in left:
+            continue  # what is advertised may be wrong, and the node well
         answers = list(_merge_answers(case, nodes, number).list_marked_seconds())
         whole = merge_observations(some)
         # The node may have answered in the second in which it ended.

@@ -179,7 +179,8 @@ class Doctor:
             return
         response_ns = exchange.response_ns
         if response_ns is not None:
-            answered.mark_second(response_ns)
+            if answered.most.get("second") != response_ns // NS_PER_S:  # most come many to a second
+                answered.mark_second(response_ns)
             if response_ns - exchange.time_ns >= _LATE_NS and key not in WAITING:
                 self._observe_waiting_request(exchange, client)
         if self._values is not None:
@@ -188,9 +189,7 @@ class Doctor:
         topics = observer.observe(seen, exchange, client) if observer is not None else None
         if key == API_VERSIONS:
             link.add_to_sum("versions", 1)
-            for number, versions in self._offered.read_changed_versions(exchange):
-                where = info.broker, number
-                self._offers[where] = max(self._offers.get(where, versions), versions)
+            self._keep_offered_versions(exchange)
         throttled = throttle_ns(exchange)
         if throttled:
             its = seen.get_or_make("throttle", client, info.broker)
@@ -201,6 +200,11 @@ class Doctor:
             self._observe_error_codes(exchange, key, client)
         else:
             self._observe_success(exchange, key, client, topics)
+
+    def _keep_offered_versions(self, exchange: Exchange) -> None:
+        for number, versions in self._offered.read_changed_versions(exchange):
+            where = exchange.connection_info.broker, number
+            self._offers[where] = max(self._offers.get(where, versions), versions)
 
     def _observe_extra_keys(self, exchange: Exchange, client: str, link: Observation) -> None:
         """Observe what few exchanges have: retransmitted packets, remarks."""
