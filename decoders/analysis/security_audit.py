@@ -29,8 +29,6 @@ from decoders.protocol_facts.enum_words import ENUMS
 from decoders.protocol_facts.public_configs import is_public_config
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.api_declaration import Side
@@ -404,10 +402,6 @@ class Security:
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
         self._seen.resume(state)
-
-    def name_files(self, names: Sequence[str]) -> None:
-        """Name the files of what was seen so far, by their indices in the numbers of packets (merge_captures.py)."""
-        self._seen.name_files(names)
 
     def rows(self) -> list[Row]:
         """A row for each finding, worst first."""

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.analysis.doctor.resent_batches import name_files_of_rows
 from kwcli.analyses.finding_ignore_rules import IgnoreRules
 from kwcli.analyses.render_answer import AnswerRenderer, Text
 from kwcli.reading.capture_sources import escape_non_utf8
@@ -54,9 +55,10 @@ class FindingRenderer(AnswerRenderer):
         self._files = names
 
     def _make_rows(self) -> list[Row]:
+        rows = self._fold.rows()
         if self._files:
-            self._fold.name_files([*map(escape_non_utf8, self._files)])
-        rows = self.ignore.drop_ignored_findings(self._fold.rows())
+            name_files_of_rows(rows, [*map(escape_non_utf8, self._files)])
+        rows = self.ignore.drop_ignored_findings(rows)
         if self.capture is not None:
             add_commands_to_findings(rows, self.capture, self._files)
         return rows

@@ -19,7 +19,7 @@ say for certain is `maybe`. A subject without an advisory has one row, whose `id
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.advisories.attack_observations import (
@@ -166,10 +166,6 @@ class AdvisoryAudit:
         audit, seen = state_fields(unpack(state), bytes, bytes)
         self._audit.resume(audit)
         self._seen.resume(seen)
-
-    def name_files(self, names: Sequence[str]) -> None:
-        """Name the files of the evidence, by their indices in the numbers of packets (merge_captures.py)."""
-        self._seen.name_files(names)
 
     def rows(self) -> list[Row]:
         """A row for each subject and advisory that it is or may be affected by, or of which more was seen; worst first.

@@ -22,7 +22,7 @@ So counts are complete up to that number, and those of a sample beyond it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from heapq import heapify, heappushpop
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -37,6 +37,7 @@ from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import add_fields_to_older_state, state_fields
 
 if TYPE_CHECKING:
+    from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Exchange
     from decoders.records.summarize_records import BatchHead
 
@@ -47,6 +48,7 @@ __all__ = [
     "make_evidence_of_exchange",
     "make_evidence_row",
     "name_file_of_evidence",
+    "name_files_of_rows",
     "read_evidence",
 ]
 
@@ -113,6 +115,16 @@ def make_evidence_row(evidence: Evidence) -> dict[str, Any]:
     }
 
 
+def name_files_of_rows(rows: Iterable[Row], names: Sequence[str]) -> None:
+    """Name the files in the evidence of rows, by the indices in its packets, which are then numbered in their files."""
+    for row in rows:
+        for each in row["evidence"]:
+            if each["file"] is None and each["packets"] is not None and None not in each["packets"]:
+                first, last = each["packets"]
+                each["file"] = names[file_index_of_packet(first)]
+                each["packets"] = [packet_number_in_file(first), packet_number_in_file(last)]
+
+
 def read_evidence(state: object) -> Evidence:
     """Evidence from a state, that of older versions without a file. Raises DecodeError."""
     time_ns, number, client, broker, correlation_id, first, last, file = state_fields(
@@ -128,6 +140,20 @@ def name_file_of_evidence(evidence: Evidence, names: Sequence[str]) -> Evidence:
         return evidence
     own, file = (packet_number_in_file(first), packet_number_in_file(last)), names[file_index_of_packet(first)]
     return time_ns, number, client, broker, correlation_id, *own, file
+
+
+class SentOnce(NamedTuple):
+    """One try of a batch: its error code, None without an answer; its evidence, and when the answer came, in ns.
+
+    `offset` is the one that the batch was written at, -1 where that is not known.
+    """
+
+    head: BatchHead
+    client: str
+    place: tuple[str | None, Any]
+    code: int | None
+    tried: tuple[Evidence, int | None]
+    offset: int
 
 
 class SentAgain(NamedTuple):
@@ -189,7 +215,8 @@ class SentBatches:
     """The batches that are remembered; `merge` in any order gives the same."""
 
     def __init__(self) -> None:
-        self._entries: dict[int, SentAgain] = {}
+        # Most batches are sent once: what is told of them is worked out when it is asked for.
+        self._entries: dict[int, SentOnce | SentAgain] = {}
         # Negative hashes of all entries, so that the greatest hash comes first; made when there are so many.
         self._heap: list[int] = []
 
@@ -207,34 +234,23 @@ class SentBatches:
         `exchange` is the evidence, and when the answer came in ns; `offset` is the one that the batch was written at,
         -1 where that is not known.
         """
-        _, _, _, size, _, _, newest, _, producer, epoch, sequence, crc, offset_count, _ = head
+        _, _, _, size, _, _, newest, _, producer, epoch, sequence, crc, _, _ = head
         topic, partition = place
         # Hashes of numbers are the same in every process.
         if producer >= 0:
             number = hash((producer, epoch, sequence, partition, _hash_topic_name(topic)))
-            where = partition, producer, sequence
         elif crc is not None:
             number = hash((crc, size, newest or 0, partition, _hash_topic_name(topic)))
-            where = _NO_PLACE
         else:
             return  # records of NDJSON do not tell the checksum
-        if self._heap and number > -self._heap[0]:
-            return
-        refused = unknown = duplicates = 0
-        if code != 0:
-            unknown = int(code is None or code in _UNKNOWN)
-            refused, duplicates = 1 - unknown, int(code == _DUPLICATE)
-        last, ended = exchange
-        checksums, offsets = None if crc is None else (crc, crc), None if offset < 0 else (offset, offset)
-        first = (client, topic, producer >= 0, 1, refused, unknown, last[0], last)
-        made = (where, duplicates, checksums, ended, epoch, offset_count, newest, last, offsets, 1)
-        self._join_counts(number, tuple.__new__(SentAgain, first + made))
+        if not self._heap or number <= -self._heap[0]:
+            self._join_counts(number, tuple.__new__(SentOnce, (head, client, place, code, exchange, offset)))
 
-    def _join_counts(self, number: int, its: SentAgain) -> None:
+    def _join_counts(self, number: int, its: SentOnce | SentAgain) -> None:
         entries = self._entries
         before = entries.get(number)
         if before is not None:
-            entries[number] = _sum_counts(before, its)
+            entries[number] = _sum_counts(_count_tries(before), _count_tries(its))
         elif not self._heap:
             entries[number] = its
             if len(entries) >= BATCHES_REMEMBERED_MAX:
@@ -251,12 +267,13 @@ class SentBatches:
 
     def name_files(self, names: Sequence[str]) -> None:
         """Name the files of the evidence."""
-        for number, its in self._entries.items():
+        for number, entry in self._entries.items():
+            its = _count_tries(entry)
             first = None if its.first is None else name_file_of_evidence(its.first, names)
             self._entries[number] = its._replace(last=name_file_of_evidence(its.last, names), first=first)
 
     def _list_batches_tried_again(self) -> list[SentAgain]:
-        return [its for its in self._entries.values() if its.tries > 1]
+        return [its for its in self._entries.values() if isinstance(its, SentAgain) and its.tries > 1]
 
     def find_batches_sent_again(self) -> Iterator[SentAgain]:
         """The batches that were sent more than once because a try failed."""
@@ -268,14 +285,23 @@ class SentBatches:
 
     def find_duplicates(self) -> Iterator[SentAgain]:
         """The batches that brokers answered with DUPLICATE_SEQUENCE_NUMBER."""
-        return (its for its in self._entries.values() if its.duplicates)
+        for entry in self._entries.values():
+            if not isinstance(entry, SentOnce) or entry.code == _DUPLICATE:
+                its = _count_tries(entry)
+                if its.duplicates:
+                    yield its
 
     def find_expired_batches(self, age_ns: int, patience_ns: int) -> Iterator[SentAgain]:
         """The batches that reached this age, counted from their first try, while a request of theirs was under way.
 
         A request without an answer counts as under way for `patience_ns`, after which clients give it up.
         """
-        for its in self._entries.values():
+        for entry in self._entries.values():
+            if isinstance(entry, SentOnce):
+                last, answered_ns = entry.tried
+                if answered_ns is not None and answered_ns - last[0] < age_ns:
+                    continue  # as most are
+            its = _count_tries(entry)
             begun = its.last[0] - its.began
             ended = begun + patience_ns if its.ended is None else its.ended - its.began
             if begun < age_ns <= ended:
@@ -287,17 +313,33 @@ class SentBatches:
 
     def find_misrouted_batches(self) -> list[MisroutedBatch]:
         """The batches that went to another topic or partition than they were made for; `source` is a SentAgain."""
-        sent = (
-            SentBatch(its.began, its.topic, its.place[0], its.place[1], its.epoch, its.place[2], its.records, crc, its)
-            for its in self._entries.values()
-            if its.idempotent and its.topic and its.place[0] is not None and not its.has_other_records
-            for crc in (-1 if its.checksums is None else its.checksums[0],)
-        )
-        return find_misrouted_batches(sent, complete=not self._heap)
+        return [
+            each._replace(batch=_count_source(each.batch), twin=each.twin and _count_source(each.twin))
+            for each in find_misrouted_batches(self._each_batch_with_sequence(), complete=not self._heap)
+        ]
+
+    def _each_batch_with_sequence(self) -> Iterator[SentBatch]:
+        """The batches of idempotent producers; `source` is an entry."""
+        for its in self._entries.values():
+            if isinstance(its, SentOnce):
+                head, _, (topic, partition), _, (last, _), _ = its
+                _, _, _, _, _, _, _, _, producer, epoch, sequence, crc, records, _ = head
+                began = last[0]
+                if producer < 0:
+                    continue
+            else:
+                (partition, producer, sequence), topic, began = its.place, its.topic, its.began
+                epoch, records = its.epoch, its.records
+                if not its.idempotent or its.has_other_records:
+                    continue
+                crc = None if its.checksums is None else its.checksums[0]
+            if topic and partition is not None:
+                what = began, topic, partition, producer, epoch, sequence, records, -1 if crc is None else crc, its
+                yield tuple.__new__(SentBatch, what)
 
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""
-        return [[number, list(its)] for number, its in self._entries.items()]
+        return [[number, list(_count_tries(its))] for number, its in self._entries.items()]
 
     @classmethod
     def make_resumed(cls, state: object) -> SentBatches:
@@ -328,6 +370,27 @@ class SentBatches:
         return made
 
 
+def _count_tries(entry: SentOnce | SentAgain) -> SentAgain:
+    """The counts of a batch, those of its only try as well."""
+    if isinstance(entry, SentAgain):
+        return entry
+    head, client, (topic, partition), code, (last, ended), offset = entry
+    _, _, _, _, _, _, newest, _, producer, epoch, sequence, crc, offset_count, _ = head
+    refused = unknown = duplicates = 0
+    if code != 0:
+        unknown = int(code is None or code in _UNKNOWN)
+        refused, duplicates = 1 - unknown, int(code == _DUPLICATE)
+    place = (partition, producer, sequence) if producer >= 0 else _NO_PLACE
+    checksums, offsets = None if crc is None else (crc, crc), None if offset < 0 else (offset, offset)
+    counts = (client, topic, producer >= 0, 1, refused, unknown, last[0], last)
+    more = (place, duplicates, checksums, ended, epoch, offset_count, newest, last, offsets, 1)
+    return tuple.__new__(SentAgain, counts + more)
+
+
+def _count_source(batch: SentBatch) -> SentBatch:
+    return batch._replace(source=_count_tries(batch.source))
+
+
 def _is_retry(its: SentAgain) -> bool:
     if its.has_other_records or its.is_written_twice:
         return False
@@ -345,7 +408,7 @@ def _sum_counts(one: SentAgain, other: SentAgain) -> SentAgain:
         if late.place != _NO_PLACE or one.place == other.place
         else max(one.place, other.place, key=_number_of_place)
     )
-    return SentAgain(
+    counts = (
         late.client,
         late.topic,
         late.idempotent,
@@ -365,6 +428,7 @@ def _sum_counts(one: SentAgain, other: SentAgain) -> SentAgain:
         _join_spans(one.offsets, other.offsets),
         _count_senders(one, other),
     )
+    return tuple.__new__(SentAgain, counts)
 
 
 def _number_of_place(place: _Place) -> tuple[int, int]:
