@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.doctor.finding_kinds import LASTING, SEVERITIES
+from decoders.analysis.doctor.finding_kinds import SEVERITIES
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.short_texts import count_of, find_zone, palette
 
@@ -29,6 +29,8 @@ LINES_MAX: Final = 24
 # So many causes are explained, if the lines suffice, even if others then have no line.
 _WHOLE_LEAST: Final = 3
 _NAMED: Final = 3
+# What lasts where nothing shows its end: a broker that came back is another kind.
+_LASTING: Final = frozenset({"broker-gone", "broker-down"})
 
 
 def format_finding_counts(rows: Iterable[Row]) -> str:
@@ -136,7 +138,7 @@ def _finding_details(row: Row, settings: Settings) -> list[str]:
     if row["first"]:
         when = _time_of_day(row["first"], settings)
         last = "" if row["last"] == row["first"] else f", last {_time_of_day(row['last'], settings)}"
-        found.append(f"since {when}" + (", to the end of the capture" if last and row["id"] in LASTING else last))
+        found.append(f"since {when}" + (", to the end of the capture" if last and row["id"] in _LASTING else last))
     if row.get("went_on"):
         found.append("over by now: later the same client succeeded with the same request")
     found = [", ".join(found)] if found else []

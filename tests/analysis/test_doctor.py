@@ -580,6 +580,20 @@ def committed(*offsets: int, every: float = 10, asked: int = 0) -> Scene:
     return scene
 
 
+def started(*offsets: int, newest: int = 9, lines: int = 9) -> Scene:
+    """A program that is started again and again, each time on a connection of its own, and fetches once."""
+    scene = Scene()
+    for number, offset in enumerate(offsets):
+        at, line = number * 10, min(number, lines)
+        scene.ask(at, (JOIN_GROUP, 5), *join(number + 1), line=line)
+        wanted = {"group_id": "billing", "topics": [{"name": "orders", "partition_indexes": [0]}]}
+        parts = [{"partition_index": 0, "committed_offset": offset}]
+        answer = {"topics": [{"name": "orders", "partitions": parts}]}
+        scene.ask(at + 0.2, (OFFSET_FETCH, 7), wanted, answer, line=line)
+        scene.ask(at + 1, FETCH_11, *fetch(offset, newest), line=line)
+    return scene
+
+
 def outside(position: int, listed: int, *, begin: bool) -> Scene:
     """A fetch at an offset that the log does not have, and what ListOffsets then says of it."""
     asked, answer = fetch(position, -1)
@@ -940,6 +954,10 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         "group billing had committed offset 7 of orders-0, orders-1, and has none any more",
     ),
     (
+        *("start-repeated", started(3, 5, 5, 5), "warning"),
+        "app in group billing began 3 times at orders-0 offset 5, and committed nothing behind it",
+    ),
+    (
         *("assigned-unread", committed(5, asked=1), "warning"),
         "app in group billing has orders-1 and asked for no record of it in 14.80s, while it reads others",
     ),
@@ -1066,6 +1084,10 @@ NEAR: list[tuple[str, Scene]] = [
     ("timestamp-refused", late_records(7_200_000, code=0)),
     ("commit-lost", committed(-1, 7)),
     ("commit-lost", committed(-1, -1)),
+    ("start-repeated", started(3, 5, 5)),
+    ("start-repeated", started(5, 5, 5, 6)),
+    ("start-repeated", started(5, 5, 5, newest=5)),
+    ("start-repeated", started(5, 5, 5, lines=1)),
     ("assigned-unread", committed(5, asked=2)),
     ("assigned-unread", committed(5)),
     ("assigned-unread", only_metadata(10)),

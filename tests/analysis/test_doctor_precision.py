@@ -187,7 +187,10 @@ LIVE: Final = {
     *("controller-clock", "controller-silent", "feature-behind", "not-looked-at", "releases-differ", "unreachable")
 }
 # Attacks, what only a fault of minutes brings, and records that were passed: scenes alone show them.
-STAGED: Final = {row[0] for row in (*ATTACK_SCENES, *RECORD_SCENES, *SILENCE_SCENES)} - {"written-twice"}
+STAGED: Final = {
+    "start-repeated",
+    *({row[0] for row in (*ATTACK_SCENES, *RECORD_SCENES, *SILENCE_SCENES)} - {"written-twice"}),
+}
 FAULTS: Final = sorted(f"faults/{file.name}" for file in (FOLDER / "faults").iterdir())
 
 

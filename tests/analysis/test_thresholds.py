@@ -43,6 +43,7 @@ LAST: Final[list[tuple[str, str, Scene, float]]] = [
     ("busiest.clients", "busiest-client", staged("busiest-client"), 4),
     ("poll.away", "poll-stopped", staged("poll-stopped", -1), 3),
     ("unread.least", "assigned-unread", staged("assigned-unread"), 14.8),
+    ("starts.least", "start-repeated", staged("start-repeated"), 3),
     ("sessions.opened", "fetch-sessions-unused", staged("fetch-sessions-unused"), 30),
     ("sessions.lost", "fetch-sessions-lost", staged("fetch-sessions-lost"), 12),
     ("metadata.least", "metadata-storm", staged("metadata-storm"), 60),

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from decoders.named_tuple import NamedTuple
 
-__all__ = ["CODES", "FINDINGS", "LASTING", "OTHER", "SEVERITIES", "STORAGE_ERRORS", "FindingKind", "Severity"]
+__all__ = ["CODES", "FINDINGS", "OTHER", "SEVERITIES", "STORAGE_ERRORS", "FindingKind", "Severity"]
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "note")
@@ -29,9 +29,6 @@ class FindingKind(NamedTuple):
 _ERROR: Final = "error"
 _WARNING: Final = "warning"
 _NOTE: Final = "note"
-
-# What lasts where nothing shows its end: a broker that came back is another kind.
-LASTING: Final = frozenset({"broker-gone", "broker-down"})
 
 FINDINGS: Final[dict[str, FindingKind]] = {
     # The capture itself. The sentence of the fault is both title and remedy.
@@ -325,6 +322,12 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "{client} in group {group} has {places} and asked for no record of it in {time}, while it reads others",
         "its lag grows, and no other member takes it over: the partition is paused, or stuck in the client",
         "look for pause() without resume() in the program, and in its log for errors about this partition",
+    ),
+    "start-repeated": FindingKind(
+        _WARNING,
+        "{client} in group {group} began {times} times at {place} offset {offset}, and committed nothing behind it",
+        "likely that record, or one soon behind it, ends its program each time, and nothing behind it is handled",
+        "look into the program's log, and at the record (kw trace CAPTURE {record}); let it pass over such records",
     ),
     "election": FindingKind(
         _WARNING,
@@ -662,15 +665,12 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         " may then send other records in its place (CVE-2026-35554), likely without an error",
         "upgrade the client to 3.9.2, 4.0.2, 4.1.2 or 4.2.0; find out why the broker answers so late",
     ),
-    "quota-exceeded": FindingKind(_WARNING, "{subject}: {error}{by}"),
+    **dict.fromkeys(("quota-exceeded", "answered-with-error"), FindingKind(_WARNING, "{subject}: {error}{by}")),
+    **dict.fromkeys(("already-there", "switched-off"), FindingKind(_NOTE, "{subject}: {error}{by}")),
     "telemetry-refused": FindingKind(_NOTE, "{subject}: {error}{by}"),
-    "already-there": FindingKind(_NOTE, "{subject}: {error}{by}"),
-    "switched-off": FindingKind(_NOTE, "{subject}: {error}{by}"),
-    "answered-with-error": FindingKind(_WARNING, "{subject}: {error}{by}"),
 }
 
-# UNKNOWN_SERVER_ERROR, KAFKA_STORAGE_ERROR: the broker itself has failed.
-STORAGE_ERRORS: Final = (-1, 56)
+STORAGE_ERRORS: Final = (-1, 56)  # UNKNOWN_SERVER_ERROR, KAFKA_STORAGE_ERROR: the broker itself has failed
 # Error code → the finding; all other codes give OTHER.
 CODES: Final[dict[int, str]] = {
     **dict.fromkeys((3, 100), "topic-unknown"),

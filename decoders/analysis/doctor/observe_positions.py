@@ -69,7 +69,9 @@ def observe_fetched_offsets(seen: Observations, exchange: Exchange, client: str)
             number, offset, group = part.get(array.number), part.get(array.offset), holder.get("group_id") or single
             if offset is None or not group or part.get(array.error):
                 continue
-            seen.get_or_make("assigned", group, client, topic, number).count_exchange(exchange)
+            assigned = seen.get_or_make("assigned", group, client, topic, number)
+            assigned.count_exchange(exchange)
+            assigned.count_name(f"from {offset}", exchange.connection_info.client)
             its = seen.get_or_make("committed", group, topic, number)
             if offset >= 0:
                 its.keep_first_and_last("offset", exchange.time_ns, offset)

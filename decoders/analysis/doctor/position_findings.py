@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from shlex import quote
 from typing import Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import (
@@ -125,6 +126,24 @@ class _Holder(NamedTuple):
     client: str
     wrote_ns: int
     sure: bool
+
+
+def _find_repeated_starts(case: Case) -> Iterator[Found]:
+    """Members that begin at one committed offset on connection after connection, though records are there."""
+    for (group, client, topic, number), seen in case.seen.items_of_kind("assigned"):
+        committed = case.seen.get_observation("committed", group, topic, number)
+        lag = case.seen.get_observation("lag", client, topic, number)
+        if committed is None or lag is None or "offset" not in committed.edges:
+            continue
+        offset = committed.edges["offset"][1][1]
+        if lag.most.get("got", 0) <= offset and not lag.edges["lag"][1][1]:
+            continue
+        times = len(seen.names.get(f"from {offset}", ()))
+        if times >= case.limits["starts.least"]:
+            about: dict[str, Any] = {"group": group, "client": client, "client_id": client, "clients": [client]}
+            about |= {"topic": topic, "partition": number, "place": f"{topic}-{number}", "offset": f"{offset:,}"}
+            word = quote(f"{topic}/{number}@{offset}")
+            yield case.make_finding("start-repeated", seen, times=times, record=word, **about)
 
 
 def _find_held_records(case: Case) -> Iterator[Found]:
@@ -269,6 +288,7 @@ def _count_skipped_offsets(
 POSITIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_lost_commits,
     _find_unread_assignments,
+    _find_repeated_starts,
     _find_held_records,
     _find_skipped_records,
 )
