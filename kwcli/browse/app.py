@@ -407,6 +407,8 @@ class BrowseApp(App[int]):
     def on_findings_pane_evidence_wanted(self, event: FindingsPane.EvidenceWanted) -> None:
         """List the exchanges that show a finding."""
         self._show_rows_that_pass(event.text, "this finding names no exchange")
+        if event.text:
+            self.show_notice(event.said)
 
     def on_top_pane_rows_wanted(self, event: TopPane.RowsWanted) -> None:
         """List the rows of a line."""

@@ -17,7 +17,11 @@ __all__ = ["ORDERED_BY", "ORDERS", "FoundRows", "ListFilter", "decodes_values"]
 
 Ask = Callable[[Any], None]
 # The orders of the list, as a key goes through them: words of `--sort`, empty for that of the capture.
-ORDERED_BY: Final = {"time": "time", "latency": "latency, slowest first", "size": "size, largest first"}
+ORDERED_BY: Final = {
+    "time": "time",
+    "latency": "latency, slowest first, then what waited by design",
+    "size": "size, largest first",
+}
 ORDERS: Final = ("", *ORDERED_BY)
 
 

@@ -24,7 +24,7 @@ from decoders.wire.parse_units import parse_moment
 from kwcli.browse.background_work_and_source import Source
 from kwcli.browse.call_line import make_call_line
 from kwcli.browse.cut_packets import find_reason_against_cutting, make_cutting_words
-from kwcli.browse.panes.findings_pane import make_evidence_filter
+from kwcli.browse.panes.findings_pane import describe_evidence, make_evidence_filter
 from kwcli.browse.spooling.count_top import TopCounter
 from kwcli.browse.spooling.learned_schemas import SchemasLearned
 from kwcli.browse.spooling.search_messages import CountTop, RowsFound
@@ -169,8 +169,25 @@ def test_findings_are_those_of_doctor_and_enter_lists_their_evidence() -> None:
         assert browsing.app.list_pane.has_focus
         assert browsing.app.list_pane.count_lines() == 1
         assert "ListOffsets 0" in text
+        assert "all that show it" in text
 
     run_steps(Browsing(), steps, (110, 30))
+
+
+def test_evidence_says_of_how_many_it_is_a_part() -> None:
+    assert describe_evidence({"evidence": [{}, {}, {}], "count": 1200}) == "3 examples of 1,200"
+    assert describe_evidence({"evidence": [{}, {}], "count": 2}) == "all that show it"
+    assert describe_evidence({"count": 0}) == "all that show it"
+
+
+def test_the_other_side_begins_at_the_top_of_the_pane() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        await press(browsing, pilot, "e", "enter", "plus", "g", "o")
+        pane = browsing.app.message_pane
+        assert pane.scroll_offset.y == min(pane.cursor, pane.count_lines() - pane.size.height)
+        assert pane.cursor > pane.size.height > 3
+
+    run_steps(Browsing(), steps, (100, 14))
 
 
 def test_evidence_is_a_filter() -> None:

@@ -19,7 +19,7 @@ from kwcli.browse.spooling.search_messages import CausesFound
 if TYPE_CHECKING:
     from kwcli.output.output_settings import Settings
 
-__all__ = ["FindingsPane", "make_evidence_filter"]
+__all__ = ["FindingsPane", "describe_evidence", "make_evidence_filter"]
 
 
 def make_evidence_filter(row: dict[str, Any]) -> str:
@@ -32,6 +32,12 @@ def make_evidence_filter(row: dict[str, Any]) -> str:
     return " or ".join(parts)
 
 
+def describe_evidence(row: dict[str, Any]) -> str:
+    """How many of the times that a finding counts its evidence shows."""
+    shown, count = len(row.get("evidence") or ()), row["count"]
+    return "all that show it" if shown >= count else f"{shown} examples of {count:,}"
+
+
 class FindingsPane(LinePane):
     """The causes, worst first, with what they brought below them."""
 
@@ -39,11 +45,11 @@ class FindingsPane(LinePane):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(place)]
 
     class EvidenceWanted(Message):
-        """The exchanges that show a finding are to be listed."""
+        """The exchanges that show a finding are to be listed; `said` is what they are of it."""
 
-        def __init__(self, text: str) -> None:
+        def __init__(self, text: str, said: str) -> None:
             super().__init__()
-            self.text = text
+            self.text, self.said = text, said
 
     def __init__(self, settings: Settings, **options: Any) -> None:
         super().__init__(**options)
@@ -95,7 +101,8 @@ class FindingsPane(LinePane):
     def open_line(self) -> None:
         """List the exchanges that show the finding at the cursor."""
         if self.cursor < len(self._lines):
-            self.post_message(self.EvidenceWanted(make_evidence_filter(self._causes[self._lines[self.cursor][1]])))
+            row = self._causes[self._lines[self.cursor][1]]
+            self.post_message(self.EvidenceWanted(make_evidence_filter(row), describe_evidence(row)))
         else:
             self.post_notice("there is no finding")
 

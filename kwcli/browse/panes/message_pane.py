@@ -302,6 +302,7 @@ class MessagePane(LinePane):
         ]
         if heads:
             self.move_to(heads[0])
+            self.scroll_to(y=heads[0], animate=False, immediate=True)  # what follows it is what was asked for
         else:
             self.post_notice("there is no other side")
 
