@@ -78,7 +78,7 @@ REMEDIES: Final[dict[int, str]] = {
     53: "grant the principal WRITE (and DESCRIBE) on the transactional id",
     54: "configure authorizer.class.name on the brokers and controllers",
     55: "look at the other errors of the same answer, put them right and repeat",
-    56: "the broker moves the partition away by itself; look at the disks and at its log (offline log directories)",
+    56: "look at the disks and at its log (offline log directories); other replicas take over, where there are any",
     57: "give a directory that log.dirs of that broker lists",
     58: "check user name, password or token, mechanism and the clock; the broker's log says more than the answer does",
     59: "make a new producer, or keep records longer than the producer pauses; rare since 2.4, whose brokers remember "
