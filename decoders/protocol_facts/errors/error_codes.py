@@ -41,7 +41,9 @@ ERRORS: Final[dict[int, ErrorCode]] = {
         "this broker does not know the topic or partition, or the client may not see it",
     ),
     4: ErrorCode("INVALID_FETCH_SIZE", _FATAL, "the size asked for in the fetch is not valid"),
-    5: ErrorCode("LEADER_NOT_AVAILABLE", _RETRY, "the partition has no leader: one is being elected, or no replica is up"),
+    5: ErrorCode(
+        "LEADER_NOT_AVAILABLE", _RETRY, "the partition has no leader: one is being elected, or no replica is up"
+    ),
     6: ErrorCode(
         "NOT_LEADER_OR_FOLLOWER",
         _RETRY,
