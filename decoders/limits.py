@@ -163,6 +163,8 @@ CLIENTS_COUNTED_MAX: Final = 2 * 10**5
 # observation, exchanges that show it.
 OBSERVATIONS_MAX: Final = 10**5
 NAMES_OBSERVED_MAX: Final = 100
+# Partitions of clients that are found by one look-up, 0.2 KiB each.
+PARTITIONS_REMEMBERED_MAX: Final = 2**14
 EVIDENCE_MAX: Final = 3
 # Batches of producers that `kw doctor` knows again, 600 bytes each.
 BATCHES_REMEMBERED_MAX: Final = 2**13

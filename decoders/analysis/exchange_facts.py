@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
 
 NS_PER_MS: Final = 1_000_000
+NS_PER_S: Final = 1_000_000_000
 # APIs whose answers may wait for records.
 FETCHES: Final = frozenset({FETCH, SHARE_FETCH})
 # The replica id of a Fetch that no broker sends.

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ATTACKS",
     "ATTACK_FINDINGS",
+    "TAGGED_SIZE",
     "AttackObserver",
     "count_batch_tries",
     "format_release_lines",
@@ -71,7 +72,7 @@ __all__ = [
 UNPACKED_MAX: Final = 16 * 1024 * 1024
 # A request header has no tagged field so far; a smaller request cannot hold as many as are declared by an attack.
 _TAGS_LEAST: Final = 1000
-_TAGGED_SIZE: Final = 2 * _TAGS_LEAST
+TAGGED_SIZE: Final = 2 * _TAGS_LEAST
 # The most iterations of SCRAM that a broker of Kafka stores with a password.
 _ITERATIONS_OF_KAFKA: Final = 16_384
 # Where the client id of a request begins, in the frame behind its size field.
@@ -231,7 +232,7 @@ def observe_attack(seen: Observations, exchange: Exchange, client: str) -> None:
     attack = ATTACKS.get(exchange.api_key)
     if attack is not None:
         attack.observe(seen, exchange, client)
-    if exchange._failed or (exchange.request_size or 0) >= _TAGGED_SIZE:
+    if exchange._failed or (exchange.request_size or 0) >= TAGGED_SIZE:
         _observe_declared_counts(seen, exchange, client)
 
 

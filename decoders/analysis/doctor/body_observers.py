@@ -33,6 +33,7 @@ from decoders.analysis.doctor.resent_batches import make_evidence_of_exchange
 from decoders.analysis.exchange_facts import (
     CONSUMER,
     NS_PER_MS,
+    NS_PER_S,
     WAIT_MIN_MS,
     error_codes_by_partition,
     replica_id_of_fetch,
@@ -75,7 +76,7 @@ __all__ = ["BODY_OBSERVERS", "BodyObserver", "find_subjects_of_coordinator"]
 
 # In: an exchange of which both sides were looked at, and its client's name. Out: all topics that it names, where the
 # function has read them anyhow; else None.
-Observe = Callable[["Observations", "Exchange", str], "list[str | None] | None"]
+Observe = Callable[["Observations", "Exchange", str], "list[str] | None"]
 # FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH.
 _SESSION_LOST: Final = (70, 71)
 _INVALID_TIMESTAMP: Final = 32
@@ -84,6 +85,10 @@ _OUT_OF_RANGE: Final = 1
 _READ_COMMITTED: Final = 1
 _STABLE: Final = "last_stable_offset"
 _METADATA_LOG: Final = "__cluster_metadata"
+# Ranges of offsets: the names of how many there are, of their begin and of their end.
+_ACCEPTED: Final = ("accepted", "accepted-from", "accepted")
+_GOT: Final = ("got", "got-from", "got")
+_READ: Final = ("offsets", "start", "end")
 # Answers that come sooner do not keep other requests waiting.
 _IN_FLIGHT_NS: Final = NS_PER_MS
 # Fetches without records are answered sooner only if there was nothing to wait for.
@@ -107,33 +112,35 @@ class BodyObserver(NamedTuple):
         return named if self.partitions_of is None else named | topic_array_paths(self.partitions_of, side)
 
 
-def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> list[str | None]:
+def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> list[str]:  # noqa: C901  # one loop, few calls
     raw, time_ns = exchange.request_raw, exchange.time_ns
     answered = exchange.outcome != "no_response_expected"
     # DUPLICATE_SEQUENCE_NUMBER is no error to clients, but says that the batch is not stored.
     refused = error_codes_by_partition(exchange, all_codes=True) if exchange._error_codes else {}
     _observe_in_flight(seen, exchange, client)
-    topics = []
+    topics: list[str] = []
     packed_refused = False
-    offsets = _read_offsets_of_answer(exchange) if answered else {}
+    offsets = _read_offsets_of_answer(exchange._response_view) if answered else {}
     tried = make_evidence_of_exchange(exchange), exchange.response_ns
     request = body_or_empty(exchange, "request")
     transactional = request.get("transactional_id")
     for element in structs_at(request, "topic_data"):
-        topic = topic_of_element(exchange, element)
-        topics.append(topic)
-        its = seen.get_or_make("produce", client, topic)
-        its.count_exchange(exchange)
-        skew: Observation | None = None
+        named = element.get("name") or element.get("topic_id")
+        topic = named if named.__class__ is str else topic_of_element(exchange, element)
+        if topic:
+            topics.append(topic)
+        writes: Observation | None = None
         batches = records = plain = 0
         for part in structs_at(element, "partition_data"):
             size = 0
             number = part.get("index")
             place = topic, number
+            its = seen.written.get((client, topic, number)) or seen.make_written_partition(client, topic, number)
+            writes = its.writes
             code = max(refused.get(place, (0,))) if refused else 0
-            offset = offsets.get(place, -1)
+            offset = offsets.get((named, number), -1)
             for head in read_batch_heads(part.get("records"), raw):
-                magic, codec, count, its_size, _, _, newest, sound, producer, epoch, _, _, offset_count, _ = head
+                magic, codec, count, its_size, _, _, newest, sound, producer, epoch, sequence, _, offset_count, _ = head
                 size += its_size
                 batches += 1
                 records += count
@@ -143,27 +150,40 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
                         writer = seen.get_or_make("transactional", topic, number, producer)
                         observe_transactional_batch(writer, transactional, client, (time_ns, epoch, offset))
                     if offset >= 0 or producer >= 0:
-                        taken = seen.get_or_make("sequence", client, topic, number, producer)
+                        taken = its.taken
+                        if taken is None or its.producer != producer:
+                            taken = its.taken = seen.get_or_make("sequence", client, topic, number, producer)
+                            its.producer = producer
                         if producer >= 0:
-                            _observe_sequence(taken, head, exchange, code)
+                            _observe_sequence(taken, exchange, code, sequence, count)
                         if offset >= 0:
-                            taken.add_range("accepted", offset, offset + offset_count)
+                            taken.add_range(_ACCEPTED, offset, offset + offset_count)
                             offset += offset_count
                 if codec == "none":
                     plain += its_size
                 if code or magic < 2 or not sound or newest is None or newest * NS_PER_MS > time_ns:
                     packed_refused |= _observe_batch_head(seen, exchange, client, topic, (head, code))
             if size and number is not None:
-                skew = skew or seen.get_or_make("skew", topic)
-                skew.count_name("partitions", str(number), size)
+                sizes = its.sizes
+                if sizes is not None and its.name in sizes:
+                    sizes[its.name] += size
+                else:
+                    its.sizes = seen.get_or_make("skew", topic).count_name("partitions", its.name, size)
+        writes = writes or seen.get_or_make("produce", client, topic)
+        writes.count_exchange(exchange)
         if batches:
-            its.add_to_sum("batches", batches)
-            its.add_to_sum("records", records)
-        if plain:
-            its.add_to_sum("plain", plain)
+            _add_totals(writes.sums, batches, records, plain)
     if packed_refused:
         observe_refused_batches(seen, exchange, client)
     return topics
+
+
+def _add_totals(sums: dict[str, int], batches: int, records: int, plain: int) -> None:
+    """Add to the sums of what a producer wrote to a topic; `plain`: bytes of batches without compression."""
+    sums["batches"] = sums.get("batches", 0) + batches
+    sums["records"] = sums.get("records", 0) + records
+    if plain:
+        sums["plain"] = sums.get("plain", 0) + plain
 
 
 def _observe_in_flight(seen: Observations, exchange: Exchange, client: str) -> None:
@@ -177,14 +197,14 @@ def _observe_in_flight(seen: Observations, exchange: Exchange, client: str) -> N
         its.keep_greatest("ended", ended)
 
 
-def _read_offsets_of_answer(exchange: Exchange) -> dict[tuple[str | None, Any], int]:
-    """Topic and partition → the offset at which a Produce was written."""
-    offsets: dict[tuple[str | None, Any], int] = {}
-    for element in structs_at(exchange._response_view, "responses"):
-        topic = topic_of_element(exchange, element)
+def _read_offsets_of_answer(answer: Any) -> dict[tuple[Any, Any], int]:
+    """Topic, by the name or the id that both sides have, and partition → the offset at which a Produce was written."""
+    offsets: dict[tuple[Any, Any], int] = {}
+    for element in structs_at(answer, "responses"):
+        named = element.get("name") or element.get("topic_id")
         for part in structs_at(element, "partition_responses"):
             if not part.get("error_code"):
-                offsets[topic, part.get("index")] = part.get("base_offset", -1)
+                offsets[named, part.get("index")] = part.get("base_offset", -1)
     return offsets
 
 
@@ -214,20 +234,24 @@ def _observe_time_stamp(seen: Observations, exchange: Exchange, client: str, ahe
         clock.count_exchange(exchange)
 
 
-def _observe_sequence(its: Observation, head: BatchHead, exchange: Exchange, code: int) -> None:
+def _observe_sequence(its: Observation, exchange: Exchange, code: int, sequence: int, records: int) -> None:
     """Observe the sequence number that follows a batch that was taken, or that of one that is out of order."""
     if not code:
-        after = head.base_sequence + head.records
-        its.keep_first_and_last("next", exchange.time_ns, after)
+        after = exchange.time_ns, sequence + records
+        before = its.edges.get("next")
+        if before is not None and after >= before[1]:
+            its.edges["next"] = before[0], after  # most come in order
+        else:
+            its.keep_first_and_last("next", *after)
         most = its.most
-        if "reached" not in most or after > most["reached"]:
-            most["reached"] = after
+        if "reached" not in most or after[1] > most["reached"]:
+            most["reached"] = after[1]
     elif code == _OUT_OF_ORDER:
         its.count_exchange(exchange)
-        its.keep_first_and_last("refused", exchange.time_ns, head.base_sequence)
+        its.keep_first_and_last("refused", exchange.time_ns, sequence)
 
 
-def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[str | None] | None:
+def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[str] | None:
     request, answer = exchange._request_view, exchange._response_view
     request, answer = request if isinstance(request, dict) else {}, answer if isinstance(answer, dict) else {}
     if answer.get("error_code") in _SESSION_LOST:
@@ -235,15 +259,17 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
     replica = replica_id_of_fetch(request)
     if replica < CONSUMER:
         return None
-    topics: list[str | None] = []
+    topics: list[str] = []
     positions = _read_fetch_positions(exchange, request, topics)
     if replica != CONSUMER:
         _observe_follower_lag(seen, exchange, replica, answer, positions)
         return None
     reading = seen.get_or_make("reading", client)
-    reading.mark_second(exchange.time_ns)
+    second = reading.most.get("second")
     # A broker holds a Fetch for as long as there is no record.
-    reading.mark_second(exchange.response_end_ns or exchange.time_ns)
+    for time_ns in (exchange.time_ns, exchange.response_end_ns or exchange.time_ns):
+        if time_ns // NS_PER_S != second:  # most come many to a second
+            reading.mark_second(time_ns)
     if exchange._failed:
         observe_unread_answer(seen, client)
     if request.get("session_id") == 0 and request.get("session_epoch") == 0 and answer.get("session_id"):
@@ -253,7 +279,8 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
     committed_only = request.get("isolation_level") == _READ_COMMITTED
     for element in structs_at(answer, "responses"):
         topic = topic_of_element(exchange, element)
-        topics.append(topic)
+        if topic:
+            topics.append(topic)
         for part in structs_at(element, "partitions"):
             asked = positions.get((topic, part.get("partition_index")))
             its = part, asked, committed_only, found
@@ -288,20 +315,26 @@ def _observe_fetched_partition(
             _observe_fetched_batch(seen, exchange, client, topic, head)
     if position is None:
         return False
+    address = exchange.connection_info.client
+    known = seen.fetched.get((client, address, topic, number))
+    if known is None:
+        known = seen.make_fetched_partition(client, address, topic, number)
     if asked is not None and position > asked:
-        read = seen.get_or_make("read", client, exchange.connection_info.client, topic, number)
+        read = known.read
+        if read is None:
+            read = known.read = seen.get_or_make("read", client, address, topic, number)
         read.count_exchange(exchange)
-        read.add_to_sum("offsets", position - asked)
-        read.keep_greatest("end", position)
-        read.keep_greatest("start", -asked)
+        read.add_range(_READ, asked, position)
     elif position == asked and (committed_only or failed):
         _observe_stopped_position(seen, exchange, client, (topic, number, asked), part)
     if newest is not None and newest >= 0 and not failed:
-        lag = seen.get_or_make("lag", client, topic, number)
+        lag = known.lag
+        if lag is None:
+            lag = known.lag = seen.get_or_make("lag", client, topic, number)
         lag.count_exchange(exchange)
         lag.keep_first_and_last("lag", exchange.response_ns or exchange.time_ns, max(newest - position, 0))
         if begin is not None:
-            lag.add_range("got", begin, position)
+            lag.add_range(_GOT, begin, position)
         elif position > newest and not found:
             _observe_position_beyond_watermark(seen, exchange, client, (topic, number), (position, newest))
     return begin is not None
@@ -329,13 +362,14 @@ def _observe_stopped_position(
 
 
 def _read_fetch_positions(
-    exchange: Exchange, request: dict[str, Any], topics: list[str | None]
+    exchange: Exchange, request: dict[str, Any], topics: list[str]
 ) -> dict[tuple[str | None, Any], int]:
     """Topic and partition → the offset that a Fetch asks for; its topics are appended to `topics`."""
     positions: dict[tuple[str | None, Any], int] = {}
     for element in structs_at(request, "topics"):
         topic = topic_of_element(exchange, element)
-        topics.append(topic)
+        if topic:
+            topics.append(topic)
         for part in structs_at(element, "partitions"):
             offset = part.get("fetch_offset")
             if offset is not None and offset >= 0:

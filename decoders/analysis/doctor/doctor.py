@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
-from decoders.analysis.advisories.attack_observations import ATTACKS, count_batch_tries, observe_attack
+from decoders.analysis.advisories.attack_observations import ATTACKS, TAGGED_SIZE, count_batch_tries, observe_attack
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, find_subjects_of_coordinator
 from decoders.analysis.doctor.find_problems import diagnose
 from decoders.analysis.doctor.finding_kinds import STORAGE_ERRORS
@@ -36,6 +36,7 @@ from decoders.analysis.exchange_facts import (
     FETCHES,
     GATHERINGS,
     NS_PER_MS,
+    NS_PER_S,
     OFFERED,
     WAITING,
     WAITS,
@@ -79,7 +80,6 @@ __all__ = ["Doctor"]
 _topics_of: Final = DIMENSIONS["topic"].get
 # APIs by whose latency brokers are compared: clients send them to all brokers, which answer them at once.
 _COMPARED: Final = frozenset({PRODUCE, METADATA, OFFSET_COMMIT, HEARTBEAT, FETCH})
-NS_PER_S: Final = 1_000_000_000
 # Frames of this size and more are remembered; the threshold for huge ones is applied later.
 _LARGE: Final = 1 << 20
 # An answer that takes longer is late; the threshold for silent brokers is applied later.
@@ -165,14 +165,11 @@ class Doctor:
         link.count_exchange(exchange)
         if not exchange.place and exchange.request_packet:
             link.add_to_sum("connections", 1)
-        extra = exchange.extra
-        if extra is not None:
-            self._observe_extra_keys(exchange, client, link)
-        odd = (exchange._failed or (extra is not None and "remarks" in extra)) and observe_odd_bytes(
-            seen, exchange, client
-        )
-        observe_attack(seen, exchange, client)
-        if (exchange.request_size or 0) >= _LARGE or (exchange.response_size or 0) >= _LARGE:
+        odd = (exchange.extra is not None or exchange._failed) and self._observe_oddities(exchange, client, link)
+        size = exchange.request_size or 0
+        if size >= TAGGED_SIZE or key in ATTACKS or exchange._failed:
+            observe_attack(seen, exchange, client)
+        if size >= _LARGE or (exchange.response_size or 0) >= _LARGE:
             self._observe_large_sizes(exchange, key, client)
         if exchange.outcome == "unanswered":
             self._observe_unanswered(exchange, key, client, odd=bool(odd))
@@ -206,13 +203,14 @@ class Doctor:
             where = exchange.connection_info.broker, number
             self._offers[where] = max(self._offers.get(where, versions), versions)
 
-    def _observe_extra_keys(self, exchange: Exchange, client: str, link: Observation) -> None:
-        """Observe what few exchanges have: retransmitted packets, remarks."""
+    def _observe_oddities(self, exchange: Exchange, client: str, link: Observation) -> bool:
+        """Observe what few exchanges have: retransmitted packets, remarks, odd bytes; whether there are odd bytes."""
         extra = exchange.extra or {}
         if extra.get("retransmitted"):
             link.add_to_sum("retransmitted", 1)
         if "remarks" in extra:
             observe_misplaced_answer(self._seen, exchange, client)
+        return bool(exchange._failed or "remarks" in extra) and observe_odd_bytes(self._seen, exchange, client)
 
     def _find_client_link(self, exchange: Exchange) -> tuple[str | None, str, Observation, Observation]:
         """Client id and name, the client's observation at its broker, the broker's; remembered for the connection.
@@ -351,10 +349,10 @@ class Doctor:
                 if number is not None:
                     its.count_name("partitions", str(number))
 
-    def _observe_success(self, exchange: Exchange, api_key: int, client: str, topics: list[str | None] | None) -> None:
+    def _observe_success(self, exchange: Exchange, api_key: int, client: str, named: list[str] | None) -> None:
         done, time_ns = self._done, exchange.time_ns
         last: str | None = ""
-        topics = _topics_of(exchange) if topics is None else [name for name in topics if name]
+        topics: Sequence[str | None] = _topics_of(exchange) if named is None else named
         if topics and api_key in _WITH_OWNERS:
             topics = [*topics, *self._find_subjects(exchange)[1]]
         for subject in topics or self._find_subjects(exchange)[1] or (None,):

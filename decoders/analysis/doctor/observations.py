@@ -18,7 +18,13 @@ from decoders.analysis.doctor.resent_batches import (
     read_evidence,
 )
 from decoders.errors import Malformed
-from decoders.limits import EVIDENCE_MAX, MINUTES_MARKED_MAX, NAMES_OBSERVED_MAX, OBSERVATIONS_MAX
+from decoders.limits import (
+    EVIDENCE_MAX,
+    MINUTES_MARKED_MAX,
+    NAMES_OBSERVED_MAX,
+    OBSERVATIONS_MAX,
+    PARTITIONS_REMEMBERED_MAX,
+)
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
@@ -99,20 +105,21 @@ class Observation:
         """Add to a sum."""
         self.sums[name] = self.sums.get(name, 0) + amount
 
-    def add_range(self, name: str, first: int, end: int) -> None:
+    def add_range(self, names: tuple[str, str, str], first: int, end: int) -> None:
         """Count the numbers of a range, up to one before `end`; the least `first` and the greatest `end` are kept.
 
-        How many there were is in `sums`; in `most`, `name` is the end, and `name-from` the negative begin.
+        `names` are those of the number in `sums`, and in `most` those of the negative begin and of the end.
         """
-        sums, most, start = self.sums, self.most, f"{name}-from"
+        name, most_start, most_end = names
+        sums, most = self.sums, self.most
         if name in sums:
             sums[name] += end - first
-            if end > most[name]:
-                most[name] = end
-            if -first > most[start]:
-                most[start] = -first
+            if end > most[most_end]:
+                most[most_end] = end
+            if -first > most[most_start]:
+                most[most_start] = -first
         else:
-            sums[name], most[name], most[start] = end - first, end, -first
+            sums[name], most[most_start], most[most_end] = end - first, -first, end
 
     def keep_greatest(self, name: str, value: int) -> None:
         """Keep the greatest of the values with this name."""
@@ -120,8 +127,8 @@ class Observation:
         if before is None or value > before:
             self.most[name] = value
 
-    def count_name(self, facet: str, name: str, count: int = 1) -> None:
-        """Count a name of a facet; names beyond NAMES_OBSERVED_MAX are not kept."""
+    def count_name(self, facet: str, name: str, count: int = 1) -> dict[str, int]:
+        """Count a name of a facet; names beyond NAMES_OBSERVED_MAX are not kept. Returns all names and counts."""
         names = self.names.get(facet)
         if names is None:
             names = self.names[facet] = {}
@@ -130,6 +137,7 @@ class Observation:
             names[name] = before + count
         elif len(names) < NAMES_OBSERVED_MAX:
             names[name] = count
+        return names
 
     def keep_first_and_last(self, name: str, time_ns: int, value: int) -> None:
         """Take the value that `name` has at a time; the first and the last are kept."""
@@ -237,6 +245,33 @@ class Observation:
 _STATE: Final = ("count", "first", "last", "sums", "most", "names", "edges", "evidence", "marks")
 
 
+class WrittenPartition:
+    """Where the writes of a client to a partition are counted: what many requests would look up one by one.
+
+    `writes` is the observation of client and topic, `sizes` and `name` are the bytes by partition and the partition's
+    name there, None before the first bytes; `taken` is the observation of the sequence of `producer`.
+    """
+
+    __slots__ = ("name", "producer", "sizes", "taken", "writes")
+
+    def __init__(self, writes: Observation, number: int | None) -> None:
+        self.writes = writes
+        self.name = str(number)
+        self.sizes: dict[str, int] | None = None
+        self.producer: int | None = None
+        self.taken: Observation | None = None
+
+
+class FetchedPartition:
+    """Where the fetches of a connection from a partition are counted: what it read, and how far it is behind."""
+
+    __slots__ = ("lag", "read")
+
+    def __init__(self) -> None:
+        self.read: Observation | None = None
+        self.lag: Observation | None = None
+
+
 class Observations:
     """All observations by key, and batches that were sent. `left_out`: how often a key came beyond the limit."""
 
@@ -249,6 +284,9 @@ class Observations:
         self._by_kind: dict[Any, list[tuple[Any, Observation]]] = {}
         self._grouped = 0
         self._ordered: set[str] = set()
+        # By client, topic and partition; by client, its address, topic and partition.
+        self.written: dict[tuple[str, str | None, Any], WrittenPartition] = {}
+        self.fetched: dict[tuple[str, str, str | None, Any], FetchedPartition] = {}
 
     def get_or_make(self, *key: str | int | None) -> Observation:
         """The observation of this kind and subject, made where missing; beyond OBSERVATIONS_MAX it is not kept."""
@@ -260,6 +298,22 @@ class Observations:
             else:
                 self._found[key] = found
         return found
+
+    def make_written_partition(self, client: str, topic: str | None, number: Any) -> WrittenPartition:
+        """Where the writes of a client to a partition are counted, to be found again in `written`."""
+        if len(self.written) >= PARTITIONS_REMEMBERED_MAX:
+            self.written.clear()
+        made = self.written[client, topic, number] = WrittenPartition(
+            self.get_or_make("produce", client, topic), number
+        )
+        return made
+
+    def make_fetched_partition(self, client: str, address: str, topic: str | None, number: Any) -> FetchedPartition:
+        """Where the fetches of a connection from a partition are counted, to be found again in `fetched`."""
+        if len(self.fetched) >= PARTITIONS_REMEMBERED_MAX:
+            self.fetched.clear()
+        made = self.fetched[client, address, topic, number] = FetchedPartition()
+        return made
 
     def note_partitions(self, kind: str, client: str, places: Iterable[tuple[str | None, Any]]) -> None:
         """Make the observations of this kind, a client, and each topic and partition, where they are missing."""
@@ -310,6 +364,7 @@ class Observations:
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
         self._grouped = 0
+        self.written, self.fetched = {}, {}
         self.left_out, sent, items = state_fields(unpack(state), int, list, list)
         self.sent = SentBatches.make_resumed(sent)
         for item in items:

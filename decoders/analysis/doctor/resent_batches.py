@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from heapq import heapify, heappushpop
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Self
 from zlib import crc32
 
@@ -215,9 +216,10 @@ class SentBatches:
     """The batches that are remembered; `merge` in any order gives the same."""
 
     def __init__(self) -> None:
-        # Most batches are sent once: what is told of them is worked out when it is asked for.
-        self._entries: dict[int, SentOnce | SentAgain] = {}
-        # Negative hashes of all entries, so that the greatest hash comes first; made when there are so many.
+        # Batches that were sent once and taken, as most are: what is told of them is worked out when it is asked for.
+        self._once: dict[int, SentOnce] = {}
+        self._others: dict[int, SentAgain] = {}
+        # Negative hashes of all batches, so that the greatest hash comes first; made when there are so many.
         self._heap: list[int] = []
 
     def add_try(
@@ -244,36 +246,56 @@ class SentBatches:
         else:
             return  # records of NDJSON do not tell the checksum
         if not self._heap or number <= -self._heap[0]:
-            self._join_counts(number, tuple.__new__(SentOnce, (head, client, place, code, exchange, offset)))
+            made: SentOnce = tuple.__new__(SentOnce, (head, client, place, code, exchange, offset))
+            if code == 0 and number not in self._once and number not in self._others:
+                self._make_room(number)
+                self._once[number] = made
+            else:
+                self._join_counts(number, _count_tries(made))
 
-    def _join_counts(self, number: int, its: SentOnce | SentAgain) -> None:
-        entries = self._entries
-        before = entries.get(number)
+    def _make_room(self, number: int) -> None:
+        """Make room for one more batch; one with the greatest hash has to go where there are too many."""
+        if self._heap:
+            greatest = -heappushpop(self._heap, -number)
+            if self._once.pop(greatest, None) is None:
+                del self._others[greatest]
+        elif len(self._once) + len(self._others) + 1 >= BATCHES_REMEMBERED_MAX:
+            self._heap = [-each for each in (*self._once, *self._others, number)]
+            heapify(self._heap)
+
+    def _join_counts(self, number: int, its: SentAgain) -> None:
+        once = self._once.pop(number, None)
+        before = self._others.get(number) if once is None else _count_tries(once)
         if before is not None:
-            entries[number] = _sum_counts(_count_tries(before), _count_tries(its))
-        elif not self._heap:
-            entries[number] = its
-            if len(entries) >= BATCHES_REMEMBERED_MAX:
-                self._heap = [-each for each in entries]
-                heapify(self._heap)
-        elif number <= -self._heap[0]:
-            del entries[-heappushpop(self._heap, -number)]
-            entries[number] = its
+            self._others[number] = _sum_counts(before, its)
+        elif not self._heap or number <= -self._heap[0]:
+            self._make_room(number)
+            self._others[number] = its
 
     def merge(self, other: Self) -> None:
         """Add the batches of `other`, which stays unchanged."""
-        for number, its in other._entries.items():
+        for number, once in other._once.items():
+            if number in self._once or number in self._others:
+                self._join_counts(number, _count_tries(once))
+            elif not self._heap or number <= -self._heap[0]:
+                self._make_room(number)
+                self._once[number] = once
+        for number, its in other._others.items():
             self._join_counts(number, its)
 
     def name_files(self, names: Sequence[str]) -> None:
         """Name the files of the evidence."""
-        for number, entry in self._entries.items():
-            its = _count_tries(entry)
+        for number, its in self._list_all():
             first = None if its.first is None else name_file_of_evidence(its.first, names)
-            self._entries[number] = its._replace(last=name_file_of_evidence(its.last, names), first=first)
+            self._others[number] = its._replace(last=name_file_of_evidence(its.last, names), first=first)
+        self._once = {}
+
+    def _list_all(self) -> list[tuple[int, SentAgain]]:
+        """All batches, by their hashes."""
+        return [*((number, _count_tries(once)) for number, once in self._once.items()), *self._others.items()]
 
     def _list_batches_tried_again(self) -> list[SentAgain]:
-        return [its for its in self._entries.values() if isinstance(its, SentAgain) and its.tries > 1]
+        return [its for its in self._others.values() if its.tries > 1]
 
     def find_batches_sent_again(self) -> Iterator[SentAgain]:
         """The batches that were sent more than once because a try failed."""
@@ -285,23 +307,19 @@ class SentBatches:
 
     def find_duplicates(self) -> Iterator[SentAgain]:
         """The batches that brokers answered with DUPLICATE_SEQUENCE_NUMBER."""
-        for entry in self._entries.values():
-            if not isinstance(entry, SentOnce) or entry.code == _DUPLICATE:
-                its = _count_tries(entry)
-                if its.duplicates:
-                    yield its
+        return (its for its in self._others.values() if its.duplicates)
 
     def find_expired_batches(self, age_ns: int, patience_ns: int) -> Iterator[SentAgain]:
         """The batches that reached this age, counted from their first try, while a request of theirs was under way.
 
         A request without an answer counts as under way for `patience_ns`, after which clients give it up.
         """
-        for entry in self._entries.values():
-            if isinstance(entry, SentOnce):
-                last, answered_ns = entry.tried
-                if answered_ns is not None and answered_ns - last[0] < age_ns:
-                    continue  # as most are
-            its = _count_tries(entry)
+        late = [
+            _count_tries(once)
+            for once in self._once.values()
+            if once[4][1] is None or once[4][1] - once[4][0][0] >= age_ns
+        ]
+        for its in (*late, *self._others.values()):
             begun = its.last[0] - its.began
             ended = begun + patience_ns if its.ended is None else its.ended - its.began
             if begun < age_ns <= ended:
@@ -313,33 +331,35 @@ class SentBatches:
 
     def find_misrouted_batches(self) -> list[MisroutedBatch]:
         """The batches that went to another topic or partition than they were made for; `source` is a SentAgain."""
-        return [
-            each._replace(batch=_count_source(each.batch), twin=each.twin and _count_source(each.twin))
-            for each in find_misrouted_batches(self._each_batch_with_sequence(), complete=not self._heap)
-        ]
+        if not self._has_doubtful_sequences():
+            return []
+        sent = (
+            SentBatch(its.began, its.topic, its.place[0], its.place[1], its.epoch, its.place[2], its.records, crc, its)
+            for _, its in self._list_all()
+            if its.idempotent and its.topic and its.place[0] is not None and not its.has_other_records
+            for crc in (-1 if its.checksums is None else its.checksums[0],)
+        )
+        return find_misrouted_batches(sent, complete=not self._heap)
 
-    def _each_batch_with_sequence(self) -> Iterator[SentBatch]:
-        """The batches of idempotent producers; `source` is an entry."""
-        for its in self._entries.values():
-            if isinstance(its, SentOnce):
-                head, _, (topic, partition), _, (last, _), _ = its
-                _, _, _, _, _, _, _, _, producer, epoch, sequence, crc, records, _ = head
-                began = last[0]
-                if producer < 0:
-                    continue
-            else:
-                (partition, producer, sequence), topic, began = its.place, its.topic, its.began
-                epoch, records = its.epoch, its.records
-                if not its.idempotent or its.has_other_records:
-                    continue
-                crc = None if its.checksums is None else its.checksums[0]
-            if topic and partition is not None:
-                what = began, topic, partition, producer, epoch, sequence, records, -1 if crc is None else crc, its
-                yield tuple.__new__(SentBatch, what)
+    def _has_doubtful_sequences(self) -> bool:
+        """Whether a batch is like another one, or a sequence may be missing; else no batch can have been misrouted.
+
+        A sequence may be missing in a partition where two batches, not just the first, begin where none ends.
+        """
+        sent = [(its[0], its[2]) for its in self._once.values() if its[0][8] >= 0]
+        if self._others and any(its.idempotent for its in self._others.values()):
+            return True
+        if len({_read_identity(head) for head, _ in sent}) < len(sent):
+            return True
+        if self._heap:
+            return False
+        ends = {(head[8], head[9], place, head[10] + head[12]) for head, place in sent}
+        begins = {(head[8], head[9], place, head[10]) for head, place in sent} - ends
+        return len({each[:3] for each in begins}) < len(begins)
 
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""
-        return [[number, list(_count_tries(its))] for number, its in self._entries.items()]
+        return [[number, list(its)] for number, its in self._list_all()]
 
     @classmethod
     def make_resumed(cls, state: object) -> SentBatches:
@@ -370,11 +390,13 @@ class SentBatches:
         return made
 
 
-def _count_tries(entry: SentOnce | SentAgain) -> SentAgain:
-    """The counts of a batch, those of its only try as well."""
-    if isinstance(entry, SentAgain):
-        return entry
-    head, client, (topic, partition), code, (last, ended), offset = entry
+# Producer id, epoch, sequence and checksum in the header of a batch.
+_read_identity: Final = itemgetter(8, 9, 10, 11)
+
+
+def _count_tries(once: SentOnce) -> SentAgain:
+    """The counts of a batch with its only try."""
+    head, client, (topic, partition), code, (last, ended), offset = once
     _, _, _, _, _, _, newest, _, producer, epoch, sequence, crc, offset_count, _ = head
     refused = unknown = duplicates = 0
     if code != 0:
@@ -385,10 +407,6 @@ def _count_tries(entry: SentOnce | SentAgain) -> SentAgain:
     counts = (client, topic, producer >= 0, 1, refused, unknown, last[0], last)
     more = (place, duplicates, checksums, ended, epoch, offset_count, newest, last, offsets, 1)
     return tuple.__new__(SentAgain, counts + more)
-
-
-def _count_source(batch: SentBatch) -> SentBatch:
-    return batch._replace(source=_count_tries(batch.source))
 
 
 def _is_retry(its: SentAgain) -> bool:

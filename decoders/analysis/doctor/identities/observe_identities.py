@@ -209,11 +209,11 @@ def observe_new_credentials(seen: Observations, exchange: Exchange, client: str)
             _observe_change(seen, exchange, client, "credentials", result["user"])
 
 
-def observe_deleted_topics(seen: Observations, exchange: Exchange, client: str) -> list[str | None]:
+def observe_deleted_topics(seen: Observations, exchange: Exchange, client: str) -> list[str]:
     """Observe the topics that are deleted; returns all that the request names."""
     request = body_or_empty(exchange, "request")
-    topics: list[str | None] = [name for name in request.get("topic_names") or () if isinstance(name, str)]
-    topics += [topic_of_element(exchange, element) for element in structs_at(request, "topics")]
+    topics = [name for name in request.get("topic_names") or () if name and isinstance(name, str)]
+    topics += [name for name in (topic_of_element(exchange, its) for its in structs_at(request, "topics")) if name]
     for element in structs_at(body_or_empty(exchange, "response"), "responses"):
         topic = topic_of_element(exchange, element)
         if topic is not None and not element.get("error_code"):
