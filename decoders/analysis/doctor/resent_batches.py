@@ -157,7 +157,7 @@ class SentOnce(NamedTuple):
     offset: int
 
 
-class SentAgain(NamedTuple):
+class SentAgain:
     """A batch that was sent `tries` times: `refused` of the tries were refused, `unknown` may have been written.
 
     `began` is when it was sent first, in ns; `place` is partition, producer id and base sequence; `duplicates` counts
@@ -167,24 +167,117 @@ class SentAgain(NamedTuple):
     where none was. `senders` are 1 for one connection, 2 for several of one client, 3 for several clients.
     """
 
-    client: str
-    topic: str | None
-    idempotent: bool
-    tries: int
-    refused: int
-    unknown: int
-    began: int
-    last: Evidence
-    place: _Place = _NO_PLACE
-    duplicates: int = 0
-    checksums: tuple[int, int] | None = None
-    ended: int | None = None
-    epoch: int = -1
-    records: int = 0
-    newest_ms: int | None = None
-    first: Evidence | None = None
-    offsets: tuple[int, int] | None = None
-    senders: int = 1
+    __slots__ = (
+        *("client", "topic", "idempotent", "tries", "refused", "unknown", "began", "last", "place", "duplicates"),
+        *("checksums", "ended", "epoch", "records", "newest_ms", "first", "offsets", "senders"),
+    )
+
+    def __init__(self, client: str, topic: str | None, last: Evidence, *, idempotent: bool) -> None:
+        self.client = client
+        self.topic = topic
+        self.idempotent = idempotent
+        self.tries = 1
+        self.refused = self.unknown = self.duplicates = 0
+        self.began = last[0]
+        self.last = last
+        self.place = _NO_PLACE
+        self.checksums: tuple[int, int] | None = None
+        self.ended: int | None = None
+        self.epoch = -1
+        self.records = 0
+        self.newest_ms: int | None = None
+        self.first: Evidence | None = None
+        self.offsets: tuple[int, int] | None = None
+        self.senders = 1
+
+    @classmethod
+    def of_try(cls, once: SentOnce) -> SentAgain:
+        """A batch with its only try."""
+        head, client, (topic, partition), code, (last, ended), offset = once
+        _, _, _, _, _, _, newest, _, producer, epoch, sequence, crc, offset_count, _ = head
+        its = cls(client, topic, last, idempotent=producer >= 0)
+        if code != 0:
+            its.unknown = int(code is None or code in _UNKNOWN)
+            its.refused, its.duplicates = 1 - its.unknown, int(code == _DUPLICATE)
+        if producer >= 0:
+            its.place = partition, producer, sequence
+        its.checksums, its.offsets = None if crc is None else (crc, crc), None if offset < 0 else (offset, offset)
+        its.ended, its.epoch, its.records, its.newest_ms, its.first = ended, epoch, offset_count, newest, last
+        return its
+
+    def add_try(self, once: SentOnce) -> None:
+        """Count one more try."""
+        head, client, _, code, (last, ended), offset = once
+        crc = head[11]
+        first, before = self.first, self.last
+        alike = code == 0 and client == self.client and (crc, crc) == self.checksums and first is not None
+        if not alike or last[0] <= before[0]:
+            self.add(SentAgain.of_try(once))
+            return
+        self.tries += 1  # the same bytes again, later, from the same client, and taken
+        if self.senders <= _RECONNECTED and last[1:4] != before[1:4]:
+            self.senders = _RECONNECTED if host_of(last[2]) == host_of(before[2]) else _RECONNECTED + 1
+        self.last, self.ended = last, ended
+        if offset >= 0:
+            self.offsets = _join_spans(self.offsets, (offset, offset))
+
+    def add(self, other: SentAgain) -> None:
+        """Add the counts of the same batch; client, topic and evidence become those of the last try of both."""
+        self.senders = _count_senders(self, other)
+        self.first = _choose_first_try(self.first, other.first)
+        late = other
+        if self.last[0] >= other.last[0]:
+            late = max(self, other, key=_rank_try)
+        if late.place != _NO_PLACE or self.place == other.place:
+            self.place = late.place
+        else:
+            self.place = max(self.place, other.place, key=_number_of_place)
+        self.client, self.topic, self.idempotent, self.last = late.client, late.topic, late.idempotent, late.last
+        self.ended, self.epoch, self.records, self.newest_ms = late.ended, late.epoch, late.records, late.newest_ms
+        self.tries += other.tries
+        self.refused += other.refused
+        self.unknown += other.unknown
+        self.began = min(self.began, other.began)
+        self.duplicates += other.duplicates
+        self.checksums = _join_spans(self.checksums, other.checksums)
+        self.offsets = _join_spans(self.offsets, other.offsets)
+
+    def name_files(self, names: Sequence[str]) -> None:
+        """Name the files of the evidence."""
+        self.last = name_file_of_evidence(self.last, names)
+        self.first = None if self.first is None else name_file_of_evidence(self.first, names)
+
+    def state(self) -> list[object]:
+        """The state as built-in values, for `make_resumed`."""
+        return [
+            *(self.client, self.topic, self.idempotent, self.tries, self.refused, self.unknown, self.began, self.last),
+            *(self.place, self.duplicates, self.checksums, self.ended, self.epoch, self.records, self.newest_ms),
+            *(self.first, self.offsets, self.senders),
+        ]
+
+    @classmethod
+    def make_resumed(cls, state: list[Any]) -> SentAgain:
+        """A batch from its `state`, that of an older version as well. Raises DecodeError."""
+        whole = add_fields_to_older_state(add_fields_to_older_state(state, 8, 8, _NO_PLACE, 0, None), 11, 11, None)
+        whole = add_fields_to_older_state(whole, 12, 12, -1, 0, None, None, None, 1)
+        *counted, last, place, duplicates, checksums, ended, epoch, records, newest, first, offsets, senders = (
+            state_fields(
+                whole,
+                *(str, str | None, bool, int, int, int, int, tuple, tuple, int, tuple | None, int | None),
+                *(int, int, int | None, tuple | None, tuple | None, int),
+            )
+        )
+        client, topic, idempotent, tries, refused, unknown, began = counted
+        state_fields(place, int | None, int, int)
+        for pair in (checksums, offsets):
+            if pair is not None:
+                state_fields(pair, int, int)
+        its = cls(client, topic, read_evidence(last), idempotent=idempotent)
+        its.tries, its.refused, its.unknown, its.began = tries, refused, unknown, began
+        its.place, its.duplicates, its.checksums, its.ended = place, duplicates, checksums, ended
+        its.epoch, its.records, its.newest_ms, its.offsets, its.senders = epoch, records, newest, offsets, senders
+        its.first = None if first is None else read_evidence(first)
+        return its
 
     @property
     def has_other_records(self) -> bool:
@@ -251,7 +344,22 @@ class SentBatches:
                 self._make_room(number)
                 self._once[number] = made
             else:
-                self._join_counts(number, _count_tries(made))
+                self._add_try_again(number, made)
+
+    def _add_try_again(self, number: int, once: SentOnce) -> None:
+        its = self._find_counted(number)
+        if its is not None:
+            its.add_try(once)
+        elif not self._heap or number <= -self._heap[0]:
+            self._make_room(number)
+            self._others[number] = SentAgain.of_try(once)
+
+    def _find_counted(self, number: int) -> SentAgain | None:
+        """The counts of a batch by its hash, made of its only try where there was one."""
+        once = self._once.pop(number, None)
+        if once is not None:
+            self._others[number] = SentAgain.of_try(once)
+        return self._others.get(number)
 
     def _make_room(self, number: int) -> None:
         """Make room for one more batch; one with the greatest hash has to go where there are too many."""
@@ -263,36 +371,34 @@ class SentBatches:
             self._heap = [-each for each in (*self._once, *self._others, number)]
             heapify(self._heap)
 
-    def _join_counts(self, number: int, its: SentAgain) -> None:
-        once = self._once.pop(number, None)
-        before = self._others.get(number) if once is None else _count_tries(once)
-        if before is not None:
-            self._others[number] = _sum_counts(before, its)
-        elif not self._heap or number <= -self._heap[0]:
-            self._make_room(number)
-            self._others[number] = its
-
     def merge(self, other: Self) -> None:
         """Add the batches of `other`, which stays unchanged."""
         for number, once in other._once.items():
             if number in self._once or number in self._others:
-                self._join_counts(number, _count_tries(once))
+                self._add_try_again(number, once)
             elif not self._heap or number <= -self._heap[0]:
                 self._make_room(number)
                 self._once[number] = once
         for number, its in other._others.items():
-            self._join_counts(number, its)
+            self._add_counts(number, its)
+
+    def _add_counts(self, number: int, its: SentAgain) -> None:
+        before = self._find_counted(number)
+        if before is not None:
+            before.add(its)
+        elif not self._heap or number <= -self._heap[0]:
+            self._make_room(number)
+            self._others[number] = SentAgain.make_resumed(its.state())
 
     def name_files(self, names: Sequence[str]) -> None:
         """Name the files of the evidence."""
-        for number, its in self._list_all():
-            first = None if its.first is None else name_file_of_evidence(its.first, names)
-            self._others[number] = its._replace(last=name_file_of_evidence(its.last, names), first=first)
-        self._once = {}
+        self._others, self._once = dict(self._list_all()), {}
+        for its in self._others.values():
+            its.name_files(names)
 
     def _list_all(self) -> list[tuple[int, SentAgain]]:
         """All batches, by their hashes."""
-        return [*((number, _count_tries(once)) for number, once in self._once.items()), *self._others.items()]
+        return [*((number, SentAgain.of_try(once)) for number, once in self._once.items()), *self._others.items()]
 
     def _list_batches_tried_again(self) -> list[SentAgain]:
         return [its for its in self._others.values() if its.tries > 1]
@@ -315,7 +421,7 @@ class SentBatches:
         A request without an answer counts as under way for `patience_ns`, after which clients give it up.
         """
         late = [
-            _count_tries(once)
+            SentAgain.of_try(once)
             for once in self._once.values()
             if once[4][1] is None or once[4][1] - once[4][0][0] >= age_ns
         ]
@@ -359,7 +465,7 @@ class SentBatches:
 
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""
-        return [[number, list(its)] for number, its in self._list_all()]
+        return [[number, its.state()] for number, its in self._list_all()]
 
     @classmethod
     def make_resumed(cls, state: object) -> SentBatches:
@@ -368,45 +474,12 @@ class SentBatches:
         (items,) = state_fields([state], list)
         for item in items:
             number, its = state_fields(item, int, list)
-            whole = add_fields_to_older_state(add_fields_to_older_state(its, 8, 8, _NO_PLACE, 0, None), 11, 11, None)
-            whole = add_fields_to_older_state(whole, 12, 12, -1, 0, None, None, None, 1)
-            *counted, last, place, duplicates, checksums, ended, epoch, records, newest, first, offsets, senders = (
-                state_fields(
-                    whole,
-                    *(str, str | None, bool, int, int, int, int, tuple, tuple, int, tuple | None, int | None),
-                    *(int, int, int | None, tuple | None, tuple | None, int),
-                )
-            )
-            client, topic, idempotent, tries, refused, unknown, began = counted
-            state_fields(place, int | None, int, int)
-            for pair in (checksums, offsets):
-                if pair is not None:
-                    state_fields(pair, int, int)
-            counts = SentAgain(client, topic, idempotent, tries, refused, unknown, began, read_evidence(last))
-            counts = counts._replace(place=place, duplicates=duplicates, checksums=checksums, ended=ended)
-            counts = counts._replace(epoch=epoch, records=records, newest_ms=newest, offsets=offsets, senders=senders)
-            counts = counts._replace(first=None if first is None else read_evidence(first))
-            made._join_counts(number, counts)
+            made._add_counts(number, SentAgain.make_resumed(its))
         return made
 
 
 # Producer id, epoch, sequence and checksum in the header of a batch.
 _read_identity: Final = itemgetter(8, 9, 10, 11)
-
-
-def _count_tries(once: SentOnce) -> SentAgain:
-    """The counts of a batch with its only try."""
-    head, client, (topic, partition), code, (last, ended), offset = once
-    _, _, _, _, _, _, newest, _, producer, epoch, sequence, crc, offset_count, _ = head
-    refused = unknown = duplicates = 0
-    if code != 0:
-        unknown = int(code is None or code in _UNKNOWN)
-        refused, duplicates = 1 - unknown, int(code == _DUPLICATE)
-    place = (partition, producer, sequence) if producer >= 0 else _NO_PLACE
-    checksums, offsets = None if crc is None else (crc, crc), None if offset < 0 else (offset, offset)
-    counts = (client, topic, producer >= 0, 1, refused, unknown, last[0], last)
-    more = (place, duplicates, checksums, ended, epoch, offset_count, newest, last, offsets, 1)
-    return tuple.__new__(SentAgain, counts + more)
 
 
 def _is_retry(its: SentAgain) -> bool:
@@ -416,37 +489,8 @@ def _is_retry(its: SentAgain) -> bool:
     return late or its.refused + its.unknown > 0
 
 
-def _sum_counts(one: SentAgain, other: SentAgain) -> SentAgain:
-    """The sum of two counts of one batch, with the client, topic and evidence of its last try."""
-    late = other
-    if one.last[0] >= other.last[0]:
-        late = max(one, other, key=lambda its: (its.last[0], its.last[2], its.last[3], its.client))
-    place = (
-        late.place
-        if late.place != _NO_PLACE or one.place == other.place
-        else max(one.place, other.place, key=_number_of_place)
-    )
-    counts = (
-        late.client,
-        late.topic,
-        late.idempotent,
-        one.tries + other.tries,
-        one.refused + other.refused,
-        one.unknown + other.unknown,
-        min(one.began, other.began),
-        late.last,
-        place,
-        one.duplicates + other.duplicates,
-        _join_spans(one.checksums, other.checksums),
-        late.ended,
-        late.epoch,
-        late.records,
-        late.newest_ms,
-        _choose_first_try(one.first, other.first),
-        _join_spans(one.offsets, other.offsets),
-        _count_senders(one, other),
-    )
-    return tuple.__new__(SentAgain, counts)
+def _rank_try(its: SentAgain) -> tuple[int, str, str, str]:
+    return its.last[0], its.last[2], its.last[3], its.client
 
 
 def _number_of_place(place: _Place) -> tuple[int, int]:
