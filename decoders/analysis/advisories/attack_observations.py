@@ -41,7 +41,6 @@ from decoders.protocol_facts.api_keys import (
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
 )
-from decoders.protocol_facts.header_versions import request_header_version
 from decoders.records.codecs import NAMES as CODECS
 from decoders.records.codecs import inflate
 from decoders.records.summarize_records import read_batch_heads
@@ -120,8 +119,8 @@ def _observe_declared_counts(seen: Observations, exchange: Exchange, client: str
 
 def _read_declared_tags(exchange: Exchange) -> int:
     """How many tagged fields the request header declares; 0 where it has none, or cannot be read so far."""
-    raw, key, version = exchange.request_raw, exchange.api_key, exchange.api_version
-    if raw is None or key is None or version is None or request_header_version(key, version) < 2:
+    raw = exchange.request_raw
+    if raw is None or not exchange._api_reader.flexible:
         return 0
     at = 4 + _CLIENT_ID_AT
     size = int.from_bytes(raw[at : at + 2], "big", signed=True)

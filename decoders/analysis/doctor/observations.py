@@ -69,7 +69,7 @@ class Observation:
         else:
             self.count_occurrence_at(time_ns)
         evidence = self.evidence
-        if not evidence:
+        if not evidence or (time_ns > evidence[-1][0] and len(evidence) < EVIDENCE_MAX):
             evidence.append(make_evidence_of_exchange(exchange))
         elif len(evidence) < EVIDENCE_MAX or time_ns < evidence[-1][0]:
             self._keep_evidence([make_evidence_of_exchange(exchange)])

@@ -305,6 +305,10 @@ class SentAgain:
         return stamped and self.senders == _RECONNECTED and self.last[0] - self.began >= _PAUSE_NS
 
 
+# With one more, the greatest hash is to be known.
+_KEPT_FREELY: Final = BATCHES_REMEMBERED_MAX - 1
+
+
 class SentBatches:
     """The batches that are remembered; `merge` in any order gives the same."""
 
@@ -341,7 +345,8 @@ class SentBatches:
         if not self._heap or number <= -self._heap[0]:
             made: SentOnce = tuple.__new__(SentOnce, (head, client, place, code, exchange, offset))
             if code == 0 and number not in self._once and number not in self._others:
-                self._make_room(number)
+                if len(self._once) + len(self._others) >= _KEPT_FREELY:
+                    self._drop_greatest(number)
                 self._once[number] = made
             else:
                 self._add_try_again(number, made)
@@ -351,7 +356,7 @@ class SentBatches:
         if its is not None:
             its.add_try(once)
         elif not self._heap or number <= -self._heap[0]:
-            self._make_room(number)
+            self._drop_greatest(number)
             self._others[number] = SentAgain.of_try(once)
 
     def _find_counted(self, number: int) -> SentAgain | None:
@@ -361,13 +366,13 @@ class SentBatches:
             self._others[number] = SentAgain.of_try(once)
         return self._others.get(number)
 
-    def _make_room(self, number: int) -> None:
-        """Make room for one more batch; one with the greatest hash has to go where there are too many."""
+    def _drop_greatest(self, number: int) -> None:
+        """Drop the batch with the greatest hash where there are too many with the one that is to come."""
         if self._heap:
             greatest = -heappushpop(self._heap, -number)
             if self._once.pop(greatest, None) is None:
                 del self._others[greatest]
-        elif len(self._once) + len(self._others) + 1 >= BATCHES_REMEMBERED_MAX:
+        elif len(self._once) + len(self._others) >= _KEPT_FREELY:
             self._heap = [-each for each in (*self._once, *self._others, number)]
             heapify(self._heap)
 
@@ -377,7 +382,7 @@ class SentBatches:
             if number in self._once or number in self._others:
                 self._add_try_again(number, once)
             elif not self._heap or number <= -self._heap[0]:
-                self._make_room(number)
+                self._drop_greatest(number)
                 self._once[number] = once
         for number, its in other._others.items():
             self._add_counts(number, its)
@@ -387,7 +392,7 @@ class SentBatches:
         if before is not None:
             before.add(its)
         elif not self._heap or number <= -self._heap[0]:
-            self._make_room(number)
+            self._drop_greatest(number)
             self._others[number] = SentAgain.make_resumed(its.state())
 
     def name_files(self, names: Sequence[str]) -> None:
