@@ -135,7 +135,7 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
             size = 0
             number = part.get("index")
             place = topic, number
-            its = seen.written.get((client, topic, number)) or seen.make_written_partition(client, topic, number)
+            its = seen.produced.get((client, topic, number)) or seen.make_produced_partition(client, topic, number)
             writes = its.writes
             code = max(refused.get(place, (0,))) if refused else 0
             offset = offsets.get((named, number), -1)

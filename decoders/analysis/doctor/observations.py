@@ -245,7 +245,7 @@ class Observation:
 _STATE: Final = ("count", "first", "last", "sums", "most", "names", "edges", "evidence", "marks")
 
 
-class WrittenPartition:
+class ProducedPartition:
     """Where the writes of a client to a partition are counted: what many requests would look up one by one.
 
     `writes` is the observation of client and topic, `sizes` and `name` are the bytes by partition and the partition's
@@ -285,7 +285,7 @@ class Observations:
         self._grouped = 0
         self._ordered: set[str] = set()
         # By client, topic and partition; by client, its address, topic and partition.
-        self.written: dict[tuple[str, str | None, Any], WrittenPartition] = {}
+        self.produced: dict[tuple[str, str | None, Any], ProducedPartition] = {}
         self.fetched: dict[tuple[str, str, str | None, Any], FetchedPartition] = {}
 
     def get_or_make(self, *key: str | int | None) -> Observation:
@@ -299,11 +299,11 @@ class Observations:
                 self._found[key] = found
         return found
 
-    def make_written_partition(self, client: str, topic: str | None, number: Any) -> WrittenPartition:
-        """Where the writes of a client to a partition are counted, to be found again in `written`."""
-        if len(self.written) >= PARTITIONS_REMEMBERED_MAX:
-            self.written.clear()
-        made = self.written[client, topic, number] = WrittenPartition(
+    def make_produced_partition(self, client: str, topic: str | None, number: Any) -> ProducedPartition:
+        """Where the writes of a client to a partition are counted, to be found again in `produced`."""
+        if len(self.produced) >= PARTITIONS_REMEMBERED_MAX:
+            self.produced.clear()
+        made = self.produced[client, topic, number] = ProducedPartition(
             self.get_or_make("produce", client, topic), number
         )
         return made
@@ -364,7 +364,7 @@ class Observations:
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
         self._grouped = 0
-        self.written, self.fetched = {}, {}
+        self.produced, self.fetched = {}, {}
         self.left_out, sent, items = state_fields(unpack(state), int, list, list)
         self.sent = SentBatches.make_resumed(sent)
         for item in items:
