@@ -3,7 +3,8 @@
 Times of short runs differ by a tenth from run to run on a machine with neighbours, counts of instructions by less than
 a percent. valgrind counts them (and makes programs fifty times slower). A TREE is a checkout of another commit, as
 `git worktree add ../before COMMIT` makes it; its commands run in the environment of this one. Each case prints the
-millions of instructions of every tree (of a request for the proxy: thousands) and the ratio to the first TREE.
+millions of instructions of every tree, and the ratio to the first TREE; of a request for the proxy, and of an exchange
+for the doctor, thousands.
 
 What is not counted: system calls, waiting, and how well the processor's caches are used.
 """
@@ -22,7 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from tests.bench import volume
 from tests.bench.fake_broker import LOADS
@@ -42,6 +43,8 @@ CAPTURES: Final = {
     "readings": (3_000_000, "readings", 40),
     "many": (3_000_000, "blend", 4000),
 }
+# The part of these bytes that the shorter capture has by which the work of an exchange is told from that of the start.
+_SHORT: Final = 3
 # valgrind counts each byte that one instruction copies; so libraries are to copy without it.
 _COPY: Final = {"GLIBC_TUNABLES": "glibc.cpu.x86_rep_movsb_threshold=1000000000"}
 _TOOL: Final = (
@@ -58,6 +61,13 @@ _IN_FLIGHT: Final = 5
 _ROUNDS: Final = (200, 1000)
 
 Measure = Callable[[Path], float]
+
+
+class Capture(NamedTuple):
+    """A capture that is made: its file, and how many exchanges are in it."""
+
+    file: str
+    exchanges: int
 
 
 def start(tree: Path, folder: Path, words: Sequence[str], out: Path) -> subprocess.Popen[bytes]:
@@ -94,6 +104,16 @@ def command(*words: str) -> Measure:
                     sys.exit(f"kw {' '.join(words)} of {tree}: {said.read_text()}")
                 shutil.rmtree(folder / "out", ignore_errors=True)
             return counted(folder) / 1e6
+
+    return measure
+
+
+def exchange(short: Capture, whole: Capture) -> Measure:
+    """The measure of one exchange for `kw doctor`, in thousands: what a capture takes more than a shorter one."""
+
+    def measure(tree: Path) -> float:
+        few, many = (command("doctor", its.file, "--fail-on", "never")(tree) for its in (short, whole))
+        return (many - few) * 1e3 / (whole.exchanges - short.exchanges)
 
     return measure
 
@@ -136,8 +156,21 @@ def ask(port: int, rounds: int) -> None:
                 left -= len(link.recv(left))
 
 
-def cases(made: Mapping[str, str], node: Node, broker: int) -> Iterator[tuple[str, Measure]]:
-    """The cases with their names; `made` are captures by tests.bench.volume, by their names."""
+def make_captures(folder: Path, part: int) -> dict[str, Capture]:
+    """Make CAPTURES with a part of their bytes."""
+    found = {}
+    for title, (size, profile, connections) in CAPTURES.items():
+        path = folder / f"{title}.{part}.pcap"
+        made = volume.write(path, size // part, profile=profile, connections=connections)
+        found[title] = Capture(str(path), made.exchanges)
+    return found
+
+
+def cases(
+    captures: Mapping[str, Capture], short: Mapping[str, Capture], node: Node, broker: int
+) -> Iterator[tuple[str, Measure]]:
+    """The cases with their names; `captures`, and `short` ones of the same kinds, are made by tests.bench.volume."""
+    made = {title: capture.file for title, capture in captures.items()}
     yield "kw --version", command("--version")
     yield "kw --help", command("--help")
     yield "TAB, an option", command("__complete", "fish", "", "sniff", "--col")
@@ -150,6 +183,8 @@ def cases(made: Mapping[str, str], node: Node, broker: int) -> Iterator[tuple[st
         yield f"kw pipeline run, {title}", command("pipeline", "run", file, "--out", "FOLDER", "--engine", "local")
     for title, file in {"no-connection": NO_CONNECTION, "tour": TOUR, "three-nodes": THREE_NODES, **made}.items():
         yield f"kw doctor, {title}", command("doctor", file, "--fail-on", "never")
+    for title, capture in captures.items():
+        yield f"kw doctor, an exchange, {title}", exchange(short[title], capture)
     for api in ("Metadata", "ApiVersions"):
         yield f"kw call {api}", command("call", api, "-b", node.server, "-o", "ndjson")
     yield "a request, no log", requests(broker, "--no-log")
@@ -166,15 +201,13 @@ def main() -> int:
     node = Node({3: (0, 12)}, {})
     with tempfile.TemporaryDirectory() as name, node, child(["tests.bench.fake_broker"]) as broker:
         node.answers = {3: metadata(node)}
-        made = {title: str(Path(name) / f"{title}.pcap") for title in CAPTURES}
-        for title, (size, profile, connections) in CAPTURES.items():
-            volume.write(Path(made[title]), size, profile=profile, connections=connections)
-        print("   ".join(["case".ljust(28), *(f"{tree.name:>18}" for tree in trees)]))
-        for title, measure in cases(made, node, first_port(broker)):
+        captures, short = (make_captures(Path(name), part) for part in (1, _SHORT))
+        print("   ".join(["case".ljust(32), *(f"{tree.name:>18}" for tree in trees)]))
+        for title, measure in cases(captures, short, node, first_port(broker)):
             if asked.only in title:
                 found = [measure(tree) for tree in trees]
                 shown = [f"{each:10.1f} ({each / found[0]:.3f})" for each in found]
-                print("   ".join([title.ljust(28), *shown]), flush=True)
+                print("   ".join([title.ljust(32), *shown]), flush=True)
     return 0
 
 
