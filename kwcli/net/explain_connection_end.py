@@ -198,7 +198,7 @@ def explain_failed_handshake(
     if not head:
         return stop
     if head[4:8] == (1).to_bytes(4, "big"):
-        return ConnectionStop(Cause.FOREIGN, "speaks Kafka without TLS", remedy=format_plain_remedy(sasl))
+        return ConnectionStop(Cause.FOREIGN, "speaks Kafka without TLS", remedy=format_remedy_for_plaintext_peer(sasl))
     return stop if _begins_tls_record(head) else make_foreign_protocol_stop(head) or stop
 
 
@@ -299,7 +299,7 @@ def format_tls_remedy(sasl: bool) -> str:
     return f"try -X security.protocol={'SASL_SSL' if sasl else 'SSL'}"
 
 
-def format_plain_remedy(sasl: bool) -> str:
+def format_remedy_for_plaintext_peer(sasl: bool) -> str:
     """The settings to try where the peer turns out not to speak TLS."""
     return f"try -X security.protocol={'SASL_PLAINTEXT' if sasl else 'PLAINTEXT'}"
 

@@ -159,9 +159,9 @@ class Doctor:
         exchange._read_sides()
         info = exchange.connection_info
         seen = self._seen
-        client_id, client, link, answered = self._links.get(info) or self._find_client_link(exchange)
+        client_id, client, link, answered = self._links.get(info) or self._find_client_and_observations(exchange)
         if client_id != exchange.client_id:
-            _, client, link, answered = self._find_client_link(exchange)
+            _, client, link, answered = self._find_client_and_observations(exchange)
         link.count_exchange(exchange)
         if not exchange.place and exchange.request_packet:
             link.add_to_sum("connections", 1)
@@ -212,7 +212,7 @@ class Doctor:
             observe_misplaced_answer(self._seen, exchange, client)
         return bool(exchange._failed or "remarks" in extra) and observe_odd_bytes(self._seen, exchange, client)
 
-    def _find_client_link(self, exchange: Exchange) -> tuple[str | None, str, Observation, Observation]:
+    def _find_client_and_observations(self, exchange: Exchange) -> tuple[str | None, str, Observation, Observation]:
         """Client id and name, the client's observation at its broker, the broker's; remembered for the connection.
 
         An exchange inside an Envelope is about a client whose connection is another one: its observation is not kept.
