@@ -75,7 +75,7 @@ def test_commands_hand_over_what_is_declared() -> None:
     done = subprocess.run(
         [sys.executable, *words],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "CI": ""},
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}", "CI": ""},
         capture_output=True,
         text=True,
         check=False,
