@@ -136,8 +136,8 @@ class Engine:
         client, broker = format_endpoints(client_key)
         self._chosen.setdefault((client, broker), set()).update(request_places)
 
-    def _keep_chosen(self, settled: list[Settled]) -> list[Settled]:
-        """The settled rows without exchanges that were not chosen and skipped runs between them."""
+    def _keep_chosen(self, settled: list[Any]) -> list[Settled]:
+        """The settled rows, ends of connections too, without exchanges not chosen and skipped runs between them."""
         out: list[Settled] = []
         for row in settled:
             places = self._chosen.get((row.connection_info.sender, row.broker))

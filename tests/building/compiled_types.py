@@ -2,7 +2,7 @@
 
 Compiled code raises TypeError for an argument that is not of the declared class, which plain code takes: so a defect of
 the compiled wheel is seen without the minutes of a compiler. Judged are the classes of these modules, `str`, `bytes`,
-`int`, tuples by their length, and the first tuple of a list; protocols and all else are taken as they are.
+`int`, tuples by their length, and what is in a list; protocols and all else are taken as they are.
 """
 
 from __future__ import annotations
@@ -64,8 +64,7 @@ def is_taken(value: object, hint: Any) -> bool:
             return True
         return len(value) == len(parts) and all(map(is_taken, value, parts))
     if origin is list:
-        judged = value[:1] if isinstance(value, list) and typing.get_origin(parts[0]) is tuple else ()
-        return isinstance(value, list) and all(is_taken(each, parts[0]) for each in judged)
+        return isinstance(value, list) and all(is_taken(each, parts[0]) for each in value)
     if hint is None or hint is type(None):
         return value is None
     if hint in _TEXTS:
