@@ -18,7 +18,6 @@ from decoders.analysis.doctor.diagnosis_input import (
     Found,
     escape_for_sentence,
     format_advertised_address,
-    map_addresses_to_nodes,
     merge_observations,
     most_frequent_clients,
     name_of_api_key,
@@ -45,7 +44,7 @@ def _find_absent_brokers(case: Case) -> Iterator[Found]:
         listed[number].append(seen)
         addresses[number] = format_advertised_address(host, port)
     absent = {number: seen for (number,), seen in case.seen.items_of_kind("gone")}
-    refusing = dict(_gather_refusing_nodes(case, map_addresses_to_nodes(case)))
+    refusing = dict(_gather_refusing_nodes(case))
     for number in sorted({*listed, *absent}):
         present, gone = merge_observations(listed[number]), absent.get(number)
         if gone is not None and gone.last > present.last:
@@ -101,12 +100,12 @@ def _make_absence_finding(
     return case.make_finding(kind, gone, **about)
 
 
-def _gather_refusing_nodes(case: Case, nodes: dict[str, int]) -> Iterator[tuple[int, Observation]]:
+def _gather_refusing_nodes(case: Case) -> Iterator[tuple[int, Observation]]:
     """Nodes that had answered, then refuse connections there and answer nobody up to the end of the capture."""
     refused: dict[int, list[Observation]] = defaultdict(list)
     left: set[int] = set()
     for (_, address, how), seen in case.seen.items_of_kind("no-entry"):
-        number = nodes.get(address, nodes.get(host_of(address)))
+        number = case.nodes.get(address, case.nodes.get(host_of(address)))
         if how == "refused" and number is not None:
             refused[number].append(seen)
             if case.seen.get_observation("answered", address) is not None:
@@ -114,7 +113,7 @@ def _gather_refusing_nodes(case: Case, nodes: dict[str, int]) -> Iterator[tuple[
     for number, some in refused.items():
         if number not in left:
             continue  # what is advertised may be wrong, and the node well
-        answers = list(_merge_answers(case, nodes, number).list_marked_seconds())
+        answers = list(_merge_answers(case, number).list_marked_seconds())
         whole = merge_observations(some)
         # The node may have answered in the second in which it ended.
         if answers and answers[-1] <= whole.first // NS:
@@ -124,25 +123,24 @@ def _gather_refusing_nodes(case: Case, nodes: dict[str, int]) -> Iterator[tuple[
 def _find_downed_brokers(case: Case) -> Iterator[Found]:
     """Nodes that ended, as their machines refuse connections, and that brokers list as before, or nobody asked."""
     absent = {number for (number,), _ in case.seen.items_of_kind("gone")}
-    nodes = map_addresses_to_nodes(case)
-    for number, seen in _gather_refusing_nodes(case, nodes):
+    for number, seen in _gather_refusing_nodes(case):
         if number in absent or seen.count < case.limits["unanswered.least"]:
             continue
         if seen.last - seen.first >= case.limits["silence.least"] * NS:
-            yield case.make_finding("broker-down", seen, **_make_node_facts(case, nodes, number))
+            yield case.make_finding("broker-down", seen, **_make_node_facts(case, number))
 
 
 def _find_silent_brokers(case: Case) -> Iterator[Found]:
     """Nodes that answer nobody for a while, though requests of several clients wait that need no records or members."""
     if case.holes:
         return
-    limits, nodes = case.limits, map_addresses_to_nodes(case)
+    limits, nodes = case.limits, case.nodes
     least = int(limits["silence.least"])
     stuck: dict[int | str, dict[str, list[Observation]]] = defaultdict(lambda: defaultdict(list))
     for (client, broker), seen in case.seen.items_of_kind("stuck"):
         stuck[nodes.get(broker, broker)][client].append(seen)
     for node, by_client in stuck.items():
-        answers = list(_merge_answers(case, nodes, node).list_marked_seconds())
+        answers = list(_merge_answers(case, node).list_marked_seconds())
         if not answers:
             continue
         end = case.last // NS
@@ -154,13 +152,13 @@ def _find_silent_brokers(case: Case) -> Iterator[Found]:
             for client, some in by_client.items()
             if any(before <= second <= until - least for each in some for second in each.list_marked_seconds())
         }
-        if pause < least or len(waits) < _SEVERAL or _is_refusing(case, nodes, node, before, until):
+        if pause < least or len(waits) < _SEVERAL or _is_refusing(case, node, before, until):
             continue
         whole = merge_observations(waits.values())
         whole.evidence = [its for its in whole.evidence if before * NS <= its[0] < until * NS]
         whole.first, whole.last = max(whole.first, before * NS), min(whole.last, until * NS)
         stays = until > answers[-1]
-        facts = _make_node_facts(case, nodes, node)
+        facts = _make_node_facts(case, node)
         yield Found(
             "broker-silent",
             FINDINGS["broker-silent"].severity if stays else FINDINGS["broker-silent"].went_on,
@@ -178,31 +176,31 @@ def _find_silent_brokers(case: Case) -> Iterator[Found]:
 _SEVERAL: Final = 2
 
 
-def _is_refusing(case: Case, nodes: dict[str, int], node: int | str, before: int, until: int) -> bool:
+def _is_refusing(case: Case, node: int | str, before: int, until: int) -> bool:
     """Whether connections to a node were refused between two seconds: it does not run."""
     return any(
         how == "refused"
-        and nodes.get(address, nodes.get(host_of(address), address)) == node
+        and case.nodes.get(address, case.nodes.get(host_of(address), address)) == node
         and seen.first // NS <= until
         and seen.last // NS >= before
         for (_, address, how), seen in case.seen.items_of_kind("no-entry")
     )
 
 
-def _merge_answers(case: Case, nodes: dict[str, int], node: int | str) -> Observation:
+def _merge_answers(case: Case, node: int | str) -> Observation:
     """The seconds in which a node answered anything, at any of its addresses."""
     return merge_observations(
         seen
         for (broker,), seen in case.seen.items_of_kind("answered")
-        if nodes.get(broker, nodes.get(host_of(broker), broker)) == node
+        if case.nodes.get(broker, case.nodes.get(host_of(broker), broker)) == node
     )
 
 
-def _make_node_facts(case: Case, nodes: dict[str, int], node: int | str) -> dict[str, Any]:
+def _make_node_facts(case: Case, node: int | str) -> dict[str, Any]:
     """Who a node is, and the topics that have replicas there."""
     if isinstance(node, str):
         return {"address": node, "who": node}
-    address = next((address for address, number in nodes.items() if number == node and ":" in address), None)
+    address = next((address for address, number in case.nodes.items() if number == node and ":" in address), None)
     topics = [
         str(topic) for (topic,), seen in case.seen.items_of_kind("topic") if str(node) in seen.names.get("nodes", ())
     ]

@@ -15,7 +15,6 @@ from decoders.analysis.doctor.diagnosis_input import (
     Found,
     escape_for_sentence,
     format_advertised_address,
-    map_addresses_to_nodes,
     merge_observations,
     most_frequent_clients,
     rate_per_second,
@@ -187,7 +186,6 @@ def _find_refused_connections(case: Case) -> Iterator[Found]:
         advertised[format_advertised_address(host, port)] = number
         if not host[-1:].isdigit():
             ports[str(port)] = number
-    nodes = map_addresses_to_nodes(case)
     # Brokers use listeners among themselves that no client is told of.
     hosts = set(map(host_of, case.brokers))
     reached = {(host, broker): seen.last for (_, host, broker), seen in case.seen.items_of_kind("client")}
@@ -197,7 +195,7 @@ def _find_refused_connections(case: Case) -> Iterator[Found]:
         if number is None and address not in case.brokers and not (between and {host, host_of(address)} <= hosts):
             continue
         if number is None and len(hosts) > 1:
-            number = nodes.get(host_of(address))
+            number = case.nodes.get(host_of(address))
         went_on = reached.get((host, address), 0) > seen.last
         kind = FINDINGS["no-connection"]
         severity = kind.went_on if went_on else kind.severity

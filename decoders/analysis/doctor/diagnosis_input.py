@@ -31,7 +31,6 @@ __all__ = [
     "escape_for_sentence",
     "format_advertised_address",
     "has_stopped",
-    "map_addresses_to_nodes",
     "merge_observations",
     "most_frequent_clients",
     "name_of_api_key",
@@ -99,6 +98,16 @@ class Case:
         for (client, topic, number, _), seen in self.seen.items_of_kind("sequence", "next"):
             found[client, topic, number] = max(found.get((client, topic, number), 0), seen.edges["next"][1][0])
         return found
+
+    @cached_property
+    def nodes(self) -> dict[str, int]:
+        """Addresses that brokers advertise, and hosts at which they advertise one node alone → the node's number."""
+        found: dict[str, int] = {}
+        hosts: dict[str, set[int]] = {}
+        for (_, number, host, port), _ in self.seen.items_of_kind("advertised"):
+            found[format_advertised_address(host, port)] = number
+            hosts.setdefault(host, set()).add(number)
+        return found | {host: min(numbers) for host, numbers in hosts.items() if len(numbers) == 1}
 
     def make_finding(self, kind: str, seen: Observation, **values: Any) -> Found:
         """A finding of this kind, with the severity that FINDINGS gives it."""
@@ -169,16 +178,6 @@ def describe_retry_pace(case: Case, seen: Observation) -> str | None:
 def format_advertised_address(host: str, port: int) -> str:
     """`host:port` of a listener that brokers advertise, with brackets around IPv6."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def map_addresses_to_nodes(case: Case) -> dict[str, int]:
-    """Addresses that brokers advertise, and hosts at which they advertise one node alone → the node's number."""
-    found: dict[str, int] = {}
-    hosts: dict[str, set[int]] = {}
-    for (_, number, host, port), _ in case.seen.items_of_kind("advertised"):
-        found[format_advertised_address(host, port)] = number
-        hosts.setdefault(host, set()).add(number)
-    return found | {host: min(numbers) for host, numbers in hosts.items() if len(numbers) == 1}
 
 
 def describe_offered_versions(case: Case, broker: str | None, api_key: int) -> str:
