@@ -20,6 +20,20 @@ from textual.screen import Screen
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.browse.actions import bindings_of, find_key_elsewhere
 from kwcli.browse.apply_messages import Changed, take_message
+from kwcli.browse.background_processes.read_into_spool import ReadingEnded
+from kwcli.browse.background_processes.search_messages import (
+    CausesFound,
+    CountTop,
+    ExportRows,
+    FindCauses,
+    FindRows,
+    Forget,
+    RowsFound,
+    RowsSorted,
+    TopCounted,
+)
+from kwcli.browse.background_processes.share_schemas_between_processes import NewSchemas, add_schemas_to_store
+from kwcli.browse.background_processes.spool import SpooledRows
 from kwcli.browse.background_work_and_source import Source, Work
 from kwcli.browse.choose_export import PacketCut, Selection, choose_export
 from kwcli.browse.cut_packets import cut_packets
@@ -40,20 +54,6 @@ from kwcli.browse.panes.title_status_and_key_bars import KeyBar, StatusBar, Titl
 from kwcli.browse.panes.top_pane import TopPane
 from kwcli.browse.quick_filters import LADDERS, QUICK_FILTERS, join_with_filter
 from kwcli.browse.row_filter import ORDERED_BY, ORDERS, ListFilter, decodes_values
-from kwcli.browse.spooling.learned_schemas import SchemasLearned, learn_schemas
-from kwcli.browse.spooling.read_into_spool import ReadingEnded
-from kwcli.browse.spooling.search_messages import (
-    CausesFound,
-    CountTop,
-    ExportRows,
-    FindCauses,
-    FindRows,
-    Forget,
-    RowsFound,
-    RowsSorted,
-    TopCounted,
-)
-from kwcli.browse.spooling.spool import SpooledRows
 from kwcli.browse.status_text import Reading, describe_rows
 from kwcli.output.short_texts import LOCAL, find_zone
 from kwcli.run_environment import Exit, Failure
@@ -247,9 +247,9 @@ class BrowseApp(App[int]):
         self.findings_pane.show_findings(found)
         self.query_one(TitleBar).refresh()
 
-    def take_schemas(self, learned: SchemasLearned) -> None:
+    def take_schemas(self, new: NewSchemas) -> None:
         """Keep schemas for the values of messages and columns."""
-        learn_schemas(learned, self._settings)
+        add_schemas_to_store(new, self._settings)
 
     def _show_found(self) -> None:
         found = self.row_filter.shown

@@ -6,14 +6,20 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from kwcli.browse.spooling.learned_schemas import SchemasLearned
-from kwcli.browse.spooling.read_into_spool import CaptureFaults, ReaderReport, ReadingEnded, ReadProgress
-from kwcli.browse.spooling.search_messages import CausesFound, RowsExported, RowsFound, RowsSorted, TopCounted
-from kwcli.browse.spooling.spool import NewBlock
+from kwcli.browse.background_processes.read_into_spool import CaptureFaults, ReaderReport, ReadingEnded, ReadProgress
+from kwcli.browse.background_processes.search_messages import (
+    CausesFound,
+    RowsExported,
+    RowsFound,
+    RowsSorted,
+    TopCounted,
+)
+from kwcli.browse.background_processes.share_schemas_between_processes import NewSchemas
+from kwcli.browse.background_processes.spool import NewBlock
 from kwcli.output.short_texts import count_of
 
 if TYPE_CHECKING:
-    from kwcli.browse.spooling.spool import SpooledRows
+    from kwcli.browse.background_processes.spool import SpooledRows
 
 __all__ = ["Changed", "take_message"]
 
@@ -48,7 +54,7 @@ class ScreenState(Protocol):
     def take_counts(self, counted: TopCounted) -> None:
         """Show counts."""
 
-    def take_schemas(self, learned: SchemasLearned) -> None:
+    def take_schemas(self, new: NewSchemas) -> None:
         """Keep schemas."""
 
     def end_reading(self, ended: ReadingEnded) -> None:
@@ -65,8 +71,8 @@ def _take_block(app: ScreenState, block: NewBlock) -> Changed:
     return Changed.ROWS
 
 
-def _take_schemas(app: ScreenState, learned: SchemasLearned) -> Changed:
-    app.take_schemas(learned)
+def _take_schemas(app: ScreenState, new: NewSchemas) -> Changed:
+    app.take_schemas(new)
     return Changed.SCHEMAS
 
 
@@ -90,7 +96,7 @@ def _take_faults(app: ScreenState, faults: CaptureFaults) -> None:
 
 _TAKERS: Final[dict[type, Callable[[ScreenState, Any], Changed | None]]] = {
     NewBlock: _take_block,
-    SchemasLearned: _take_schemas,
+    NewSchemas: _take_schemas,
     RowsFound: lambda app, part: app.take_found_rows(part),
     RowsSorted: lambda app, part: app.take_found_rows(part),
     CausesFound: lambda app, found: app.take_findings(found),

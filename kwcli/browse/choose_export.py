@@ -6,9 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from decoders.named_tuple import NamedTuple
+from kwcli.browse.background_processes.search_messages import ENDINGS, ExportRows
 from kwcli.browse.cut_packets import find_reason_against_cutting
 from kwcli.browse.quick_filters import make_row_filter
-from kwcli.browse.spooling.search_messages import ENDINGS, ExportRows
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled

@@ -6,8 +6,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from kwcli.browse.background_processes.search_messages import FindRows, RowsFound
 from kwcli.browse.row_filter import FoundRows
-from kwcli.browse.spooling.search_messages import FindRows, RowsFound
 from kwcli.filter_options import WENT_WRONG
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from decoders.filters import parse
-from kwcli.browse.spooling.search_messages import FindRows, Forget, RowsFound, RowsSorted, SortRows
+from kwcli.browse.background_processes.search_messages import FindRows, Forget, RowsFound, RowsSorted, SortRows
 
 __all__ = ["ORDERED_BY", "ORDERS", "FoundRows", "ListFilter", "decodes_values"]
 

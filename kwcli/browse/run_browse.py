@@ -8,10 +8,10 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from kwcli.browse.background_processes.fork_reader_and_searcher import Processes
+from kwcli.browse.background_processes.read_into_spool import ReaderReport, ReadingEnded, SpoolingRun
+from kwcli.browse.background_processes.spool import NewBlock, Spool, SpooledRows
 from kwcli.browse.background_work_and_source import BrowseOptions, Source
-from kwcli.browse.spooling.processes import Processes
-from kwcli.browse.spooling.read_into_spool import ReaderReport, ReadingEnded, SpoolingRun
-from kwcli.browse.spooling.spool import NewBlock, Spool, SpooledRows
 from kwcli.capture_options import CaptureOptions
 from kwcli.output.facts.line_fact_functions import facts_paths
 from kwcli.output.renderers import WantedPaths

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import escape_text, format_rfc3339
+from kwcli.browse.background_processes.read_into_spool import ReadingEnded
 from kwcli.browse.background_work_and_source import Source
 from kwcli.browse.panes.title_status_and_key_bars import format_bar
-from kwcli.browse.spooling.read_into_spool import ReadingEnded
 from kwcli.filter_options import WENT_WRONG
 from kwcli.output.short_texts import count_of, find_zone
 
 if TYPE_CHECKING:
+    from kwcli.browse.background_processes.spool import SpooledRows
     from kwcli.browse.panes.list_pane import ListPane
     from kwcli.browse.row_filter import FoundRows
-    from kwcli.browse.spooling.spool import SpooledRows
 
 __all__ = ["Reading", "describe_rows"]
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kwcli.browse.app import BrowseApp
+from kwcli.browse.background_processes.read_into_spool import SpoolingRun
+from kwcli.browse.background_processes.search_spool import Searcher
+from kwcli.browse.background_processes.spool import Spool, SpooledRows
 from kwcli.browse.background_work_and_source import Source
-from kwcli.browse.spooling.read_into_spool import SpoolingRun
-from kwcli.browse.spooling.search_spool import Searcher
-from kwcli.browse.spooling.spool import Spool, SpooledRows
 from kwcli.capture_options import CaptureOptions
 from kwcli.options import ContentOptions, FilterOptions
 from kwcli.output.facts.line_fact_functions import facts_paths

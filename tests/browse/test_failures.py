@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip("textual", reason="kw browse needs textual")
 
 from decoders.exchanges.exchange import Exchange
-from kwcli.browse.spooling.read_into_spool import ReadingEnded, SpoolingRun
-from kwcli.browse.spooling.search_spool import RowFinder
+from kwcli.browse.background_processes.read_into_spool import ReadingEnded, SpoolingRun
+from kwcli.browse.background_processes.search_spool import RowFinder
 from tests.browse.browsing import Browsing, run_steps
 
 

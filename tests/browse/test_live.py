@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("textual", reason="kw browse needs textual")
 
-import kwcli.browse.spooling.spool as spool_module
-from kwcli.browse.spooling.spool import NewBlock, SpoolWriter
+import kwcli.browse.background_processes.spool as spool_module
+from kwcli.browse.background_processes.spool import NewBlock, SpoolWriter
 from tests.browse.browsing import Browsing, run_steps
 
 

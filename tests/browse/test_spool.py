@@ -14,7 +14,7 @@ from decoders.messages.exchange_json import to_json_dict
 
 pytest.importorskip("textual", reason="kw browse needs textual")
 
-from kwcli.browse.spooling.spool import BlockLost, NewBlock, Spool, SpooledRows, SpoolFull, SpoolWriter
+from kwcli.browse.background_processes.spool import BlockLost, NewBlock, Spool, SpooledRows, SpoolFull, SpoolWriter
 from kwcli.output.renderers import WantedPaths
 from tests.browse.browsing import TOUR, Browsing
 from tests.cli.worlds import kw

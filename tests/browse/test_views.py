@@ -18,17 +18,17 @@ import pytest
 
 pytest.importorskip("textual", reason="kw browse needs textual")
 
-import kwcli.browse.spooling.spool as spool_module
+import kwcli.browse.background_processes.spool as spool_module
 from decoders.analysis.statistics import Statistics
 from decoders.wire.parse_units import parse_moment
+from kwcli.browse.background_processes.count_top import TopCounter
+from kwcli.browse.background_processes.search_messages import CountTop, RowsFound
+from kwcli.browse.background_processes.search_spool import Searcher
+from kwcli.browse.background_processes.share_schemas_between_processes import NewSchemas
 from kwcli.browse.background_work_and_source import Source
 from kwcli.browse.call_line import make_call_line
 from kwcli.browse.cut_packets import find_reason_against_cutting, make_cutting_words
 from kwcli.browse.panes.findings_pane import describe_evidence, make_evidence_filter
-from kwcli.browse.spooling.count_top import TopCounter
-from kwcli.browse.spooling.learned_schemas import SchemasLearned
-from kwcli.browse.spooling.search_messages import CountTop, RowsFound
-from kwcli.browse.spooling.search_spool import Searcher
 from kwcli.capture_options import CaptureOptions
 from tests.browse.browsing import TOUR, Browsing, run_steps
 from tests.browse.test_live import release_blocks
@@ -443,7 +443,7 @@ def test_values_are_decoded_once_their_schemas_have_come(monkeypatch: pytest.Mon
     browsing = Browsing(LATER)
     browsing.work.waits = True
     # The whole capture is read at once, and so all schemas were known before the first block: here they come later.
-    learned = [message for message in browsing.work.held if isinstance(message, SchemasLearned)]
+    learned = [message for message in browsing.work.held if isinstance(message, NewSchemas)]
     assert learned
     for message in learned:
         browsing.work.held.remove(message)

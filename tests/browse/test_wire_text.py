@@ -12,10 +12,10 @@ import pytest
 pytest.importorskip("textual", reason="kw browse needs textual")
 
 from decoders.exchanges.exchange import Settled
+from kwcli.browse.background_processes.search_messages import ExportRows
 from kwcli.browse.call_line import make_call_line
 from kwcli.browse.message_fields import list_fields
 from kwcli.browse.panes.bytes_pane import BytesPane
-from kwcli.browse.spooling.search_messages import ExportRows
 from tests.browse.browsing import Browsing, run_steps
 from tests.cli.hostile import NAME
 from tests.cli.hostile import capture as make_hostile_capture

@@ -12,9 +12,9 @@ from textual.message import Message
 from textual.strip import Strip
 
 from kwcli.browse.actions import bindings_of
+from kwcli.browse.background_processes.search_messages import CausesFound
 from kwcli.browse.panes.line_pane import LinePane
 from kwcli.browse.panes.styled_lines import make_strip
-from kwcli.browse.spooling.search_messages import CausesFound
 
 if TYPE_CHECKING:
     from kwcli.output.output_settings import Settings

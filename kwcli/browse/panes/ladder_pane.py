@@ -23,11 +23,11 @@ from textual.strip import Strip
 
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
 from kwcli.browse.actions import bindings_of
+from kwcli.browse.background_processes.search_messages import RowsFound
+from kwcli.browse.background_processes.spool import BlockLost, SpooledRows
 from kwcli.browse.panes.line_pane import LinePane
 from kwcli.browse.panes.row_times import TimeForm, format_row_time
 from kwcli.browse.panes.styled_lines import make_strip
-from kwcli.browse.spooling.search_messages import RowsFound
-from kwcli.browse.spooling.spool import BlockLost, SpooledRows
 from kwcli.output.facts.compile_line_facts import FactLimits
 from kwcli.output.facts.line_fact_functions import (
     find_api_facts,

@@ -16,10 +16,10 @@ from textual.message import Message
 from textual.strip import Strip
 
 from kwcli.browse.actions import bindings_of
+from kwcli.browse.background_processes.spool import BlockLost, SpooledRows
 from kwcli.browse.panes.line_pane import LinePane
 from kwcli.browse.panes.row_times import TIME_CELLS, TimeForm, format_row_time
 from kwcli.browse.panes.styled_lines import make_strip
-from kwcli.browse.spooling.spool import BlockLost, SpooledRows
 from kwcli.output.facts.line_fact_functions import facts_paths
 from kwcli.output.renderers import WantedPaths, renderer_needs
 from kwcli.output.short_texts import find_zone

@@ -13,9 +13,9 @@ from textual.strip import Strip
 
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
 from kwcli.browse.actions import bindings_of
+from kwcli.browse.background_processes.search_messages import TOP_DIMENSIONS, TopCounted
 from kwcli.browse.panes.line_pane import LinePane
 from kwcli.browse.panes.styled_lines import make_strip
-from kwcli.browse.spooling.search_messages import TOP_DIMENSIONS, TopCounted
 from kwcli.filter_options import quote_filter_text
 from kwcli.output.short_texts import cell_width, cut, palette
 

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.exchanges.body_reader import ApiReaders
 from decoders.filters import parse
-from kwcli.browse.spooling.learned_schemas import SchemasLearned, learn_schemas
-from kwcli.browse.spooling.read_into_spool import CaptureFaults, ReadingEnded, make_report_of_defect
-from kwcli.browse.spooling.search_messages import (
+from kwcli.browse.background_processes.read_into_spool import CaptureFaults, ReadingEnded, make_report_of_defect
+from kwcli.browse.background_processes.search_messages import (
     CountTop,
     ExportRows,
     FindCauses,
@@ -25,7 +24,8 @@ from kwcli.browse.spooling.search_messages import (
     RowsFound,
     SortRows,
 )
-from kwcli.browse.spooling.spool import BlockLost, NewBlock, SpooledRows
+from kwcli.browse.background_processes.share_schemas_between_processes import NewSchemas, add_schemas_to_store
+from kwcli.browse.background_processes.spool import BlockLost, NewBlock, SpooledRows
 from kwcli.output.renderers import WantedPaths
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Question", "RowFinder", "Searcher"]
 
 Send = Callable[[Any], None]
-_PACKAGE: Final = "kwcli.browse.spooling"
+_PACKAGE: Final = "kwcli.browse.background_processes"
 
 
 class Question(Protocol):
@@ -105,8 +105,8 @@ class Searcher:
             self._questions.pop(message.number, None)
         elif isinstance(message, CaptureFaults):
             self.faults = message.sentences
-        elif isinstance(message, SchemasLearned):
-            learn_schemas(message, self._settings)
+        elif isinstance(message, NewSchemas):
+            add_schemas_to_store(message, self._settings)
         elif isinstance(message, ReadingEnded):
             self.ended = True
             self._told_end.clear()

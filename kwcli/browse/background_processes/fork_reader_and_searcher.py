@@ -16,12 +16,12 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from kwcli.browse.spooling.search_spool import Searcher
-from kwcli.browse.spooling.spool import NewBlock, Spool, SpooledRows
+from kwcli.browse.background_processes.search_spool import Searcher
+from kwcli.browse.background_processes.spool import NewBlock, Spool, SpooledRows
 from kwcli.output.renderers import WantedPaths
 
 if TYPE_CHECKING:
-    from kwcli.browse.spooling.read_into_spool import SpoolingRun
+    from kwcli.browse.background_processes.read_into_spool import SpoolingRun
     from kwcli.output.output_settings import Settings
 
 __all__ = ["Processes"]

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from decoders.exchanges.body_reader import ApiReaders
 from decoders.filters import parse
-from kwcli.browse.spooling.search_messages import ExportRows, RowsExported
+from kwcli.browse.background_processes.search_messages import ExportRows, RowsExported
 from kwcli.output.renderers import WantedPaths, open_renderer, renderer_needs
 from kwcli.private_files import StagedFile
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Settled
-    from kwcli.browse.spooling.search_spool import Searcher
+    from kwcli.browse.background_processes.search_spool import Searcher
 
 __all__ = ["RowExporter"]
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final
 from decoders.analysis.slowest_exchanges import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.exchanges.body_reader import ApiReaders
-from kwcli.browse.spooling.search_messages import CountTop, TopCounted
+from kwcli.browse.background_processes.search_messages import CountTop, TopCounted
 from kwcli.output.renderers import WantedPaths
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Settled
-    from kwcli.browse.spooling.search_spool import Searcher
+    from kwcli.browse.background_processes.search_spool import Searcher
 
 __all__ = ["TopCounter"]
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.topic_and_node_names import NODE_LISTS
 from decoders.named_tuple import NamedTuple
-from kwcli.browse.spooling.learned_schemas import SchemaTeller
-from kwcli.browse.spooling.spool import BLOCK_ROWS, Spool, SpoolFull, SpoolWriter
+from kwcli.browse.background_processes.share_schemas_between_processes import SchemaSender
+from kwcli.browse.background_processes.spool import BLOCK_ROWS, Spool, SpoolFull, SpoolWriter
 from kwcli.reading.run_reading import ReadingRun
 from kwcli.reading.sinks.filter_sort_and_limit_rows import ReadingView
 from kwcli.run_environment import Exit, Failure
@@ -120,7 +120,7 @@ class SpoolingRun:
         self._capture = capture
         self._spool = spool
         self._live = capture.is_live
-        self._schemas = SchemaTeller(settings)
+        self._schemas = SchemaSender(settings)
         self._send: Send = lambda _: None
         self._writer: SpoolWriter | None = None
         self._latest_s = env.monotonic()

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.body_reader import ApiReaders
 from decoders.filters import parse
-from kwcli.browse.spooling.search_messages import RowsSorted, SortRows
+from kwcli.browse.background_processes.search_messages import RowsSorted, SortRows
 from kwcli.output.renderers import WantedPaths
 from kwcli.reading.sinks.filter_sort_and_limit_rows import ORDERS, paths_for_order
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Settled
-    from kwcli.browse.spooling.search_spool import Searcher
+    from kwcli.browse.background_processes.search_spool import Searcher
 
 __all__ = ["RowSorter"]
 
