@@ -19,7 +19,7 @@ __all__ = ["NewSchemas", "SchemaSender", "add_schemas_to_store"]
 
 
 class NewSchemas(NamedTuple):
-    """The message between the ends: schemas that are new in the reader's store, and all ids that a registry does not know."""
+    """The message between the ends: new schemas of the reader's store, and all ids that a registry does not know."""
 
     schemas: list[RegisteredSchema]
     unregistered: list[int]
