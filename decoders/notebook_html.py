@@ -47,8 +47,8 @@ def exchange_to_html(exchange: Exchange) -> str:
 def record_to_html(record: Record) -> str:
     """A record as a table of its fields; bytes that are text as text, all others as base64."""
     rows = [("offset", str(record.offset)), ("timestamp", _format_timestamp(record.timestamp))]
-    rows += [("key", _format_held(record.key)), ("value", _format_held(record.value))]
-    rows += [(f"header {name}", _format_held(value)) for name, value in record.headers]
+    rows += [("key", _format_record_content(record.key)), ("value", _format_record_content(record.value))]
+    rows += [(f"header {name}", _format_record_content(value)) for name, value in record.headers]
     if record.control_record is not None:
         rows.append(("control record", str(record.control_record)))
     cells = "".join(
@@ -74,7 +74,7 @@ def _format_timestamp(timestamp: int | None) -> str:
     return "–" if timestamp is None else f"{timestamp} ({format_rfc3339(timestamp * 1_000_000)})"
 
 
-def _format_held(data: bytes | None) -> str:
+def _format_record_content(data: bytes | None) -> str:
     if data is None:
         return "null"
     text = _format_json(json_bytes(data))

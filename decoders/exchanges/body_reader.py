@@ -133,10 +133,10 @@ Read = TypeVar("Read")
 
 
 class Layout(NamedTuple):
-    """One layout of a body; `release` names the release of an early-access layout."""
+    """One layout of a body; `early_layout` names the release whose early-access layout it is; None: the stable one."""
 
     plan: Plan
-    release: str | None
+    early_layout: str | None
 
 
 class SideProjection(NamedTuple):
@@ -144,7 +144,7 @@ class SideProjection(NamedTuple):
 
     view: Any
     codes: list[tuple[str, int]] | None
-    release: str | None
+    early_layout: str | None
     remarks: list[ExchangeRemark]
 
 
@@ -244,7 +244,9 @@ class ApiReader:
 
     def layout_fits(self, layout: Layout, data: bytes) -> bool:
         """Whether a layout may be tried on a frame: ApiVersions 0 for another version only at UNSUPPORTED_VERSION."""
-        return layout.release is not None or layout.plan.version == self.version or data[8:10] == UNSUPPORTED_VERSION
+        return (
+            layout.early_layout is not None or layout.plan.version == self.version or data[8:10] == UNSUPPORTED_VERSION
+        )
 
     def find_body_offset(self, side: Side, data: bytes) -> int:
         """The offset of the body in a frame. Raises DecodeError."""
@@ -279,7 +281,7 @@ class ApiReader:
                 continue
             if found[1] == len(data):
                 return found[0], layout
-            if layout.release is None and found[1] < len(data):
+            if layout.early_layout is None and found[1] < len(data):
                 tolerated = found[0], layout
         return tolerated
 
@@ -353,13 +355,13 @@ class ApiReader:
             views[number] = found.view
             remarks += found.remarks
             error_codes = found.codes or error_codes
-            if found.release is not None:
-                layout[side] = found.release
+            if found.early_layout is not None:
+                layout[side] = found.early_layout
         exchange._set_views(views[0], views[1], error_codes, failures or None, layout or None)
         set_reading_remarks(exchange, remarks)
 
     def project_side(self, side: Side, data: bytes) -> SideProjection | None:
-        """The view of a frame, with its error codes and the release of its layout; None when it cannot be decoded."""
+        """The view of a frame, with its error codes and its early layout; None when it cannot be decoded."""
         try:
             at = self.find_body_offset(side, data)
         except DecodeError:
@@ -376,12 +378,12 @@ class ApiReader:
         if found is not None:
             (view, codes, after), layout = found
             remarks = self.list_remarks_of_sound_body(side, layout.plan, data, at, after)
-            return SideProjection(view, codes, layout.release, remarks)
+            return SideProjection(view, codes, layout.early_layout, remarks)
         reading = self.read_unusual_body(side, data)
         if reading is None:
             return None
-        paths = _select_paths_of_layout(Layout(reading.plan, reading.release), self._list_wanted_paths(side))
-        return SideProjection(*reading.make_view(data, paths, side), reading.release, reading.remarks)
+        paths = _select_paths_of_layout(Layout(reading.plan, reading.early_layout), self._list_wanted_paths(side))
+        return SideProjection(*reading.make_view(data, paths, side), reading.early_layout, reading.remarks)
 
     def list_remarks_of_sound_body(
         self, side: Side, plan: Plan, data: bytes, at: int, after: int
@@ -430,14 +432,14 @@ class ApiReader:
             return None
 
         def read(layout: Layout) -> tuple[BodyReading, int] | None:
-            reading = read_body_by_walking(side, layout.plan, data, at, release=layout.release)
+            reading = read_body_by_walking(side, layout.plan, data, at, early_layout=layout.early_layout)
             return None if reading is None else (reading, reading.after)
 
         found = self.try_layouts(side, data, read)
         if found is not None:
             return found[0]
         for layout in self.list_layouts(side)[:1]:
-            if layout.release is None:
+            if layout.early_layout is None:
                 lenient = read_body_by_walking(side, layout.plan, data, at, lenient=True)
                 if lenient is not None and lenient.after == len(data):
                     return lenient
@@ -556,7 +558,7 @@ def has_topic_ids_with_names(key: int | None, version: int | None) -> bool:
 
 def _select_paths_of_layout(layout: Layout, paths: frozenset[str]) -> frozenset[str]:
     """The paths that a layout has: an early one is a declaration of its own and may lack fields of the stable one."""
-    if layout.release is None:
+    if layout.early_layout is None:
         return paths
     return frozenset(
         path for path in paths if _plan_has_path(layout.plan, path.partition(":")[0].replace("[]", "").split("."))

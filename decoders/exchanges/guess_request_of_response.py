@@ -64,7 +64,7 @@ def _list_request_candidates() -> tuple[_Candidate, ...]:
             tagged = key != API_VERSIONS and is_flexible(key, version)
             for layout in list_layouts(key, version, "response"):
                 if layout.plan.version == version:  # not the fall-back of ApiVersions
-                    found.append(_Candidate(key, version, layout.plan, tagged, layout.release is None))
+                    found.append(_Candidate(key, version, layout.plan, tagged, layout.early_layout is None))
     return tuple(found)
 
 

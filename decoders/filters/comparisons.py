@@ -29,7 +29,7 @@ ORDER: Final[dict[str, Callable[[Any, Any], bool]]] = {
 }
 # Kinds whose values have an order, and those that are text.
 ORDERED: Final = frozenset({"number", "version", "duration", "size", "time", "any"})
-TEXTUAL: Final = frozenset({"text", "held", "any", "api", "error", "address"})
+TEXTUAL: Final = frozenset({"text", "record_content", "any", "api", "error", "address"})
 # The text that a pattern sees of kinds whose values are numbers.
 TEXTS: Final[dict[str, Callable[[Any], str]]] = {
     "api": lambda key: api(key).name if key in NAMES else str(key),

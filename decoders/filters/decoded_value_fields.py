@@ -74,7 +74,7 @@ def _decode_record(
 ) -> Iterator[KeyOrValue]:
     if topic in TOPICS or (len(row) > _CONTROL and row[_CONTROL] is not None):
         return
-    headers = [(name, _to_bytes(held)) for name, held in row[_HEADERS]]
+    headers = [(name, _to_bytes(content)) for name, content in row[_HEADERS]]
     for part in parts:
         is_key = part == "key"
         data = _to_bytes(row[_KEY if is_key else _VALUE])
@@ -118,9 +118,9 @@ def _with_numbers(found: list[Any]) -> list[Any]:
     return [*found, *(float(each) if "." in each else int(each) for each in numbers)]
 
 
-def _to_bytes(held: Any) -> bytes | None:
+def _to_bytes(content: Any) -> bytes | None:
     """Bytes of a record; of one that was read from a record of kw, they may be text."""
-    return held.encode("utf-8", "surrogateescape") if isinstance(held, str) else held
+    return content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
 
 
 class DecodedValueField(DecodedValueReading):
@@ -160,8 +160,8 @@ class DecodedValueField(DecodedValueReading):
 
     def values_of(self, found: DecodedValue) -> Iterable[Any]:
         roots = found.value if isinstance(found.value, list) else (found.value,)
-        for held in (each for root in roots for each in values_at_path(root, self._steps)):
-            yield from held if isinstance(held, list) else (held,)
+        for content in (each for root in roots for each in values_at_path(root, self._steps)):
+            yield from content if isinstance(content, list) else (content,)
 
 
 class DecodedValueJson(DecodedValueReading):

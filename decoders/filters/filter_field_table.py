@@ -101,9 +101,20 @@ def _entity_getters(api_key: int, side: Side, entity: str) -> tuple[Get, ...]:
 
 # Fields
 
-# `held`: content of a record or header: text, or None where it is null.
+# `record_content`: key, value or header value of a record: text, or None where it is null.
 Kind = Literal[
-    "text", "held", "number", "version", "duration", "size", "time", "address", "api", "error", "packet", "any"
+    "text",
+    "record_content",
+    "number",
+    "version",
+    "duration",
+    "size",
+    "time",
+    "address",
+    "api",
+    "error",
+    "packet",
+    "any",
 ]
 
 
@@ -282,8 +293,12 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "txn": FieldRow(R, "text", _make_entity_field_reader("transactionalId"), "transactional ids", "transactionalId"),
     "partition": FieldRow(R, "number", partition_numbers, "partitions in request or response", needs=partition_needs),
     "records": FieldRow(R, "number", record_count, "how many records are produced or fetched", needs=record_needs),
-    "key": FieldRow(R, "held", record_keys, "keys of the records", needs=record_needs, of_record=key_of_record),
-    "value": FieldRow(R, "held", record_values, "values of the records", needs=record_needs, of_record=value_of_record),
+    "key": FieldRow(
+        R, "record_content", record_keys, "keys of the records", needs=record_needs, of_record=key_of_record
+    ),
+    "value": FieldRow(
+        R, "record_content", record_values, "values of the records", needs=record_needs, of_record=value_of_record
+    ),
     "response_size": FieldRow(R, "size", lambda x: x.response_size, "bytes of the response"),
     "size": FieldRow(R, "size", _sizes_of_both_sides, "bytes of either side"),
     "latency": FieldRow(R, "duration", lambda x: x.latency_ms, "request's last byte to response's first"),
@@ -380,7 +395,7 @@ def header_field(name: str) -> FieldRow:
     """The field for the headers of a name; case counts, as on the wire."""
     text = f"values of the headers {name}"
     of_record = header_values_of_record(name)
-    return FieldRow(R, "held", header_values(name), text, needs=record_needs, of_record=of_record)
+    return FieldRow(R, "record_content", header_values(name), text, needs=record_needs, of_record=of_record)
 
 
 # `record.PATH`: a field of the records of internal topics.

@@ -71,9 +71,9 @@ def structure_values_of_record(path: str) -> Callable[[str | None, Row], Iterabl
 
 def _decode_record_structures(topic: str, key: Any, value: Any) -> Iterator[dict[str, Any]]:
     names = structures_of_record(topic, *(each if isinstance(each, bytes) else None for each in (key, value)))
-    for name, held in zip(names, (key, value), strict=True):
-        if name is not None and isinstance(held, bytes):
-            shown = embedded_structure_json(name, held, allow_trailing=True)
+    for name, content in zip(names, (key, value), strict=True):
+        if name is not None and isinstance(content, bytes):
+            shown = embedded_structure_json(name, content, allow_trailing=True)
             if shown is not None:
                 yield shown
 

@@ -183,8 +183,8 @@ class Atom:
 
     def make_test(self) -> Question:
         get, test = self.row.get, self._test
-        if self.row.kind == "held":
-            holds = self.make_test_of_held()
+        if self.row.kind == "record_content":
+            holds = self.make_test_of_record_content()
             return lambda exchange: any(map(holds, get(exchange)))
         if test is None:
             return lambda exchange: _has_value(get(exchange))
@@ -197,7 +197,7 @@ class Atom:
 
         return passes_any
 
-    def make_test_of_held(self) -> Callable[[Any], bool]:
+    def make_test_of_record_content(self) -> Callable[[Any], bool]:
         """The test of the content of a record or header, which may be null; only the question for null takes that."""
         test = self._test
         return test if test is _is_null else lambda value: value is not None and (test is None or test(value))
@@ -220,7 +220,7 @@ class Atom:
     @property
     def reads_records(self) -> bool:
         """Whether the question is about the contents of records."""
-        return self.row.kind == "held" or self.row.needs is structure_needs
+        return self.row.kind == "record_content" or self.row.needs is structure_needs
 
     def needs(self, api_key: int, side: Side) -> tuple[str, ...]:
         """The paths that the question reads of a side of an API."""
@@ -673,7 +673,7 @@ def _make_atom_of_equality(field: _FilterField, word: Word) -> Node:
     if field.row.kind == "any" and (named := _make_atom_of_word(field, word)) is not None:
         return named
     if _is_word_for_null(field, word):
-        return field.make_atom(_is_null) if field.row.kind == "held" else Not(field.make_atom(_is_any_value))
+        return field.make_atom(_is_null) if field.row.kind == "record_content" else Not(field.make_atom(_is_any_value))
     test = comparisons.make_equality_test(field.row.kind, word)
     keys = frozenset({read_value("api", word)}) if field.row.kind == "api" else None
     wanted = (read_value("any", word), word.text) if field.row.kind == "any" else None

@@ -154,7 +154,7 @@ def _read_any_kind(word: Word) -> Any:
 
 READERS: Final[dict[Kind, Callable[[Word], Any]]] = {
     "text": _read_text,
-    "held": _read_text,
+    "record_content": _read_text,
     "number": _read_number,
     "version": _read_version,
     "duration": _read_duration,

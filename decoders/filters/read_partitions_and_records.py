@@ -87,14 +87,14 @@ def value_of_record(_topic: str | None, record: Row) -> tuple[str | None]:
 
 def header_values_of_record(name: str) -> Callable[[str | None, Row], list[str | None]]:
     """A function that gives the values of all headers of this name in a record."""
-    return lambda _topic, record: [_text_of_bytes(held) for key, held in record[_HEADERS] if key == name]
+    return lambda _topic, record: [_text_of_bytes(content) for key, content in record[_HEADERS] if key == name]
 
 
 def header_values(name: str) -> Callable[[Exchange], Iterator[str | None]]:
     """A function that gives the values of all headers of this name in all records."""
 
     def values_of_headers(rows: Iterator[Any]) -> list[Any]:
-        return [held for row in rows for key, held in row[_HEADERS] if key == name]
+        return [content for row in rows for key, content in row[_HEADERS] if key == name]
 
     return lambda exchange: map(_text_of_bytes, _read_record_parts(exchange, values_of_headers))
 

@@ -35,7 +35,7 @@ def make_record_test(node: Node) -> RecordTest:
 def _make_test_of_atom(atom: Atom) -> RecordTest:
     get = atom.row.of_record
     assert get is not None, atom.name
-    passes = atom.make_test_of_held() if atom.kind == "held" else atom.passes
+    passes = atom.make_test_of_record_content() if atom.kind == "record_content" else atom.passes
     make_look = getattr(atom.row.get, "make_look", None)
     if make_look is None:
         return lambda topic, record: any(map(passes, get(topic, record)))
@@ -47,7 +47,7 @@ def list_record_needles(node: Node) -> list[bytes] | None:
     """Byte strings of which each record that passes alone has at least one, uncompressed; None: not known."""
     if isinstance(node, Atom):
         # What is no UTF-8 is compared with U+FFFD in its place.
-        if node.row.kind != "held" or not node.needle or "\ufffd" in node.needle:
+        if node.row.kind != "record_content" or not node.needle or "\ufffd" in node.needle:
             return None
         return [node.needle.encode("utf-8", "surrogateescape")]
     if isinstance(node, All):

@@ -30,10 +30,10 @@ _REQUEST_BODY: Final = 14
 
 
 class BodyReading(NamedTuple):
-    """A body that the walker has read from `begin` to `after`, with remarks; `release` is that of an early layout."""
+    """A body that the walker has read from `begin` to `after`, with remarks; `early_layout` is as in `Layout`."""
 
     plan: Plan
-    release: str | None
+    early_layout: str | None
     walker: Walker
     begin: int
     after: int
@@ -50,7 +50,7 @@ class BodyReading(NamedTuple):
 
 
 def read_body_by_walking(
-    side: Side, plan: Plan, data: bytes, at: int, *, release: str | None = None, lenient: bool = False
+    side: Side, plan: Plan, data: bytes, at: int, *, early_layout: str | None = None, lenient: bool = False
 ) -> BodyReading | None:
     """The reading of a body, which begins at `at`, by one layout; None where it cannot be read.
 
@@ -69,7 +69,7 @@ def read_body_by_walking(
     if more:
         remarks[-1]["text"] += f" (and {more:,} more remarks)"
     remarks += list_trailing_remarks(side, after, data)
-    return BodyReading(plan, release, walker, at, after, remarks)
+    return BodyReading(plan, early_layout, walker, at, after, remarks)
 
 
 def list_trailing_remarks(side: Side, after: int, data: bytes) -> list[ExchangeRemark]:

@@ -283,7 +283,7 @@ class BodyJson(NamedTuple):
 
     body: Any
     failure: DecodeFailure | None = None
-    release: str | None = None
+    early_layout: str | None = None
     plan: Plan | None = None
     trailing: Any = None
     remarks: Sequence[ExchangeRemark] = ()
@@ -308,17 +308,22 @@ def read_body_json(exchange: Exchange, side: Side, options: Options = PLAIN) -> 
                 lambda layout: _decode_body_to_json(api_reader, side, layout.plan, data, at, len(data), options),
             )
             if found is not None:
-                (body, after), (plan, release) = found
+                (body, after), (plan, early_layout) = found
                 remarks = api_reader.list_remarks_of_sound_body(side, plan, data, at, after)
                 return BodyJson(
-                    body, None, release, plan, _trailing_json(api_reader, side, plan, data[after:], options), remarks
+                    body,
+                    None,
+                    early_layout,
+                    plan,
+                    _trailing_json(api_reader, side, plan, data[after:], options),
+                    remarks,
                 )
             reading = api_reader.read_unusual_body(side, data)
             if reading is not None:
                 hooks, table = _hooks_and_table(api_reader, side, options)
                 body = body_to_json(reading.plan, reading.walker.root, hooks, table, reveal=options.reveal_secrets)
                 tail = _trailing_json(api_reader, side, reading.plan, data[reading.after :], options)
-                return BodyJson(body, None, reading.release, reading.plan, tail, reading.remarks)
+                return BodyJson(body, None, reading.early_layout, reading.plan, tail, reading.remarks)
     body, failure = _decode_fields_before_failure(api_reader, side, data, missing, options)
     return BodyJson(body, failure)
 

@@ -312,8 +312,8 @@ def _read_view_of_side(api_reader: Recorded, record: Mapping[str, Any], side: Si
     if body is None or api_reader.key is None:
         _check_nesting_depth(body, side)
         return None
-    release = record.get("layout", {}).get(side)
-    plans = [layout.plan for layout in api_reader.list_layouts(side) if layout.release == release]
+    early_layout = record.get("layout", {}).get(side)
+    plans = [layout.plan for layout in api_reader.list_layouts(side) if layout.early_layout == early_layout]
     remarks = {remark["id"] for remark in record.get("remarks", ()) if remark["side"] == side}
     if "other_version" in remarks:
         return _read_body_of_any_version(api_reader.key, body, side)

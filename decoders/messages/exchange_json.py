@@ -337,7 +337,7 @@ def _read_bodies_with_remarks(exchange: Exchange, options: Options) -> tuple[Any
     set_reading_remarks(exchange, [*request.remarks, *response.remarks])
     plans = request.plan, response.plan
     failures = _make_dict_of_sides(request.failure, response.failure)
-    layout = _make_dict_of_sides(request.release, response.release)
+    layout = _make_dict_of_sides(request.early_layout, response.early_layout)
     trailing = _make_dict_of_sides(request.trailing, response.trailing)
     return request.body, response.body, plans, failures, layout, trailing
 

@@ -370,7 +370,7 @@ class Candidate(NamedTuple):
     side: Side
     kinds: tuple[Kind, ...]
     plan: Plan
-    release: str | None
+    early_layout: str | None
     score: float
 
     @property
@@ -386,7 +386,7 @@ class Candidate(NamedTuple):
     @property
     def name_with_versions(self) -> str:
         """The names of the kinds: `Metadata 9-11`, `Heartbeat 1-3 or LeaveGroup 1-2 or EndTxn 0-2`."""
-        early = f" (layout of {self.release})" if self.release else ""
+        early = f" (layout of {self.early_layout})" if self.early_layout else ""
         return " or ".join(kind.name_with_versions for kind in self.kinds) + early
 
 
@@ -396,7 +396,7 @@ class Variant(NamedTuple):
     plan: Plan
     kinds: tuple[Kind, ...]
     prior: float
-    release: str | None = None
+    early_layout: str | None = None
 
 
 class WireForm(NamedTuple):
@@ -429,17 +429,17 @@ def guess_request(frame: bytes) -> list[Candidate]:
     found = ApiReader(head.api_key, head.api_version, Needs()).try_layouts("request", frame, read)
     if found is None:
         return []
-    (root, after), (plan, release) = found
+    (root, after), (plan, early_layout) = found
     spans = _First()
     with suppress(_Enough):
         Walker(frame, spans).read(plan, head.body, len(frame))
     score = (
         score_plausibility(plan, LayoutReading(spans, root))
         + _prior_score_of_api(head.api_key)
-        + (_EARLY if release else 0)
+        + (_EARLY if early_layout else 0)
     )
     score += _REQUEST * (after - 8) / (len(frame) - 8)
-    return [Candidate("request", kinds, plan, release, score)]
+    return [Candidate("request", kinds, plan, early_layout, score)]
 
 
 def guess_response(frame: bytes, keys: Iterable[int] | None = None) -> list[Candidate]:
@@ -486,12 +486,12 @@ def _fit_layout(frame: bytes, at: int, variants: tuple[Variant, ...], wanted: se
     of_group: Candidate | None = None
     reads: list[tuple[object, ...]] = []
     long = False
-    for plan, kinds, prior, release in variants:
+    for plan, kinds, prior, early_layout in variants:
         kinds = tuple(kind for kind in kinds if kind.key in wanted)
         reading = _read_layout(plan, frame, at) if kinds else None
         if reading is None:
             continue
-        one = Candidate("response", kinds, plan, release, score_plausibility(plan, reading) + prior)
+        one = Candidate("response", kinds, plan, early_layout, score_plausibility(plan, reading) + prior)
         of_group = one if of_group is None else _join_candidates(of_group, one)
         reads.append((at, *map(_shorten_span_value, reading.spans)))
         long = long or reading.root is None

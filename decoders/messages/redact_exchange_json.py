@@ -70,8 +70,8 @@ class _Redaction:
     def redact_body(self, record: Json, side: Side, known: tuple[Layout, ...]) -> Any:
         """A body without its secrets."""
         value, early = record.get(side), record.get("layout")
-        release = early.get(side) if isinstance(early, dict) else None
-        plan = next((layout.plan for layout in known if layout.release == release), None)
+        early_layout = early.get(side) if isinstance(early, dict) else None
+        plan = next((layout.plan for layout in known if layout.early_layout == early_layout), None)
         if plan is None or not isinstance(value, dict) or not _list_fields_to_redact(plan):
             return value
         try:

@@ -94,7 +94,7 @@ def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
     """The record of a message, with the fields before a failure to decode it, and with bytes after the message."""
     exchange = _make_exchange_of_message(alone)
     side, api_reader = alone.side, exchange._api_reader
-    body, failure, release, plan, trailing, remarks = read_body_json(exchange, side, options)
+    body, failure, early_layout, plan, trailing, remarks = read_body_json(exchange, side, options)
     if options.records and api_reader.key in RECORD_ARRAYS:
         from decoders.messages.internal_topic_records import decode_structures_in_records
 
@@ -118,8 +118,8 @@ def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
     }
     if hidden:
         record["messages_hidden"] = True
-    if release is not None:
-        record["layout"] = release
+    if early_layout is not None:
+        record["layout"] = early_layout
     if trailing is not None:
         record["trailing"] = trailing
     if remarks:

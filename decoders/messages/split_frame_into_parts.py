@@ -144,14 +144,14 @@ def _split_body(
 
     best = api_reader.try_layouts(side, data, read, stable_only=missing is not None)
     if best is not None:
-        (walker, after), (plan, release) = best
+        (walker, after), (plan, early_layout) = best
         parts = _list_body_parts(api_reader, side, data, plan, walker, showing)
         failure = None
         if after < len(data):
             failure = make_failure(make_trailing_error(after, len(data)), missing)
         elif missing is not None:
             failure = DecodeFailure(missing, len(data) - 4, "", "")
-        return FrameParts([], 0, parts, after, hidden, failure, release)
+        return FrameParts([], 0, parts, after, hidden, failure, early_layout)
     if not failures:
         try:
             api_reader.stable_plan(side)
@@ -220,11 +220,11 @@ def _iterate_parts_with_structures(
         if field == "attributes" and isinstance(part.value, str):
             control = "control" in part.value
         elif field in ("key", "value") and (control or internal) and ".headers[" not in part.path:
-            held = data[part.at : part.end] if part.what == "value" else None
+            content = data[part.at : part.end] if part.what == "value" else None
             if field == "key":
-                key = held
-            if held is not None:
-                pair = control_record_structures(key) if control else structures_of_record(topic or "", key, held)
+                key = content
+            if content is not None:
+                pair = control_record_structures(key) if control else structures_of_record(topic or "", key, content)
                 name = pair[field == "value"]
         yield from (None if name is None else _split_structure(name, data, part, reveal)) or [part]
 
@@ -237,14 +237,14 @@ def _find_fields_with_structures(key: int | None, side: Side) -> dict[str, str]:
 
 def _split_structure(name: str, data: bytes, part: BytePart, reveal: bool) -> list[BytePart]:
     """The parts of a structure inside bytes; none where they are not exactly one."""
-    held = data[part.at : part.end]
-    found = structure_or_stand_in_json(name, held)
+    content = data[part.at : part.end]
+    found = structure_or_stand_in_json(name, content)
     if found is None:
         return []
-    name, plan, start = locate_structure(found[TYPE], held)
+    name, plan, start = locate_structure(found[TYPE], content)
     parts = [
         each._replace(at=each.at + part.at, end=each.end + part.at)
-        for each in _split_structure_head(STRUCTURES[name], held)
+        for each in _split_structure_head(STRUCTURES[name], content)
     ]
     walker = Walker(data, [])
     walker.read(plan, part.at + start, part.end)
@@ -255,14 +255,14 @@ def _split_structure(name: str, data: bytes, part: BytePart, reveal: bool) -> li
     return [each._replace(path=f"{part.path}.{each.path}") for each in parts]
 
 
-def _split_structure_head(row: StructureRow, held: bytes) -> Iterator[BytePart]:
+def _split_structure_head(row: StructureRow, content: bytes) -> Iterator[BytePart]:
     """The parts before the fields of a structure: its version, or its frame."""
     if row.framing in ("prefix", "key"):
-        yield BytePart(VERSION, 0, 2, "value", int.from_bytes(held[:2], "big"), "int16")
+        yield BytePart(VERSION, 0, 2, "value", int.from_bytes(content[:2], "big"), "int16")
     elif row.framing == "framed":
         at = 0
         for name in (FRAME, TYPE, VERSION):
-            number, after = read_uvarint(held, at, len(held))
+            number, after = read_uvarint(content, at, len(content))
             yield BytePart(name, at, after, "value", number, "uvarint")
             at = after
 

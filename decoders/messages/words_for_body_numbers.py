@@ -23,10 +23,10 @@ from decoders.wire.deferred_json import DeferredList
 
 __all__ = ["add_words_for_numbers"]
 
-Words = str | list[str | None]
+WordOrWords = str | list[str | None]
 _LISTS: Final = (list, DeferredList)
 _HOLDERS: Final = ("bytes", "records")
-_HELD: Final = ("key", "value")
+_RECORD_CONTENTS: Final = ("key", "value")
 
 
 class _NamedField(NamedTuple):
@@ -41,11 +41,11 @@ def add_words_for_numbers(record: dict[str, Any]) -> None:
 
     Words beyond NAMES_SHOWN_MAX are only counted, under `names_cut`.
     """
-    found: dict[str, dict[str, Words]] = {}
+    found: dict[str, dict[str, WordOrWords]] = {}
     room = NAMES_SHOWN_MAX
     cut = 0
     for part, words in _list_parts_with_words(record):
-        names: dict[str, Words] = {}
+        names: dict[str, WordOrWords] = {}
         for path, word in words:
             if room:
                 names[path] = word
@@ -60,7 +60,7 @@ def add_words_for_numbers(record: dict[str, Any]) -> None:
         record["names_cut"] = cut
 
 
-def _list_parts_with_words(record: Mapping[str, Any]) -> Iterator[tuple[str, Iterator[tuple[str, Words]]]]:
+def _list_parts_with_words(record: Mapping[str, Any]) -> Iterator[tuple[str, Iterator[tuple[str, WordOrWords]]]]:
     """The parts of a record that have numbers with words."""
     if record["kind"] == "structure":
         yield "value", _find_words_in_structure(record["value"], "")
@@ -76,12 +76,14 @@ def _list_parts_with_words(record: Mapping[str, Any]) -> Iterator[tuple[str, Ite
 
 
 def _find_words_in_body(
-    record: Mapping[str, Any], side: Side, body: Any, release: str | None
-) -> Iterator[tuple[str, Words]]:
+    record: Mapping[str, Any], side: Side, body: Any, early_layout: str | None
+) -> Iterator[tuple[str, WordOrWords]]:
     key, version = record["api_key"], record["api_version"]
     if key is None or version is None or not isinstance(body, dict):
         return
-    plan = next((layout.plan for layout in list_layouts(key, version, side) if layout.release == release), None)
+    plan = next(
+        (layout.plan for layout in list_layouts(key, version, side) if layout.early_layout == early_layout), None
+    )
     if plan is not None:
         yield from _find_words_in_struct(plan, body, "")
 
@@ -98,7 +100,7 @@ def _list_fields_with_words(plan: Plan) -> tuple[_NamedField, ...]:
     )
 
 
-def _find_words_in_struct(plan: Plan, value: Mapping[str, Any], above: str) -> Iterator[tuple[str, Words]]:
+def _find_words_in_struct(plan: Plan, value: Mapping[str, Any], above: str) -> Iterator[tuple[str, WordOrWords]]:
     for field, means in _list_fields_with_words(plan):
         inner = value.get(field.name)
         if inner is None:
@@ -118,7 +120,7 @@ def _find_words_in_struct(plan: Plan, value: Mapping[str, Any], above: str) -> I
             yield from _find_words_in_struct(field.plan, inner, path + ".")
 
 
-def _find_words_of_value(means: str, value: Any) -> Words | None:
+def _find_words_of_value(means: str, value: Any) -> WordOrWords | None:
     """The word for a number, or the words for its bits or for a list of numbers; None where there is none."""
     if isinstance(value, _LISTS):
         words = [word_for_number_in_set(means, each) if isinstance(each, int) else None for each in value]
@@ -129,7 +131,7 @@ def _find_words_of_value(means: str, value: Any) -> Words | None:
     return list(found.split(",")) if found and means in BITS else found
 
 
-def _find_words_in_bytes(value: Any, path: str) -> Iterator[tuple[str, Words]]:
+def _find_words_in_bytes(value: Any, path: str) -> Iterator[tuple[str, WordOrWords]]:
     """The words of structures in bytes, or in keys and values of records that are shown."""
     if isinstance(value, dict):
         yield from _find_words_in_structure(value, path + ".")
@@ -137,12 +139,12 @@ def _find_words_in_bytes(value: Any, path: str) -> Iterator[tuple[str, Words]]:
         for number, batch in enumerate(value):
             records = batch.get("records") if isinstance(batch, dict) else None
             for at, record in enumerate(records if isinstance(records, _LISTS) else ()):
-                for held in _HELD if isinstance(record, dict) else ():
-                    if isinstance(record.get(held), dict):
-                        yield from _find_words_in_structure(record[held], f"{path}[{number}].records[{at}].{held}.")
+                for field in _RECORD_CONTENTS if isinstance(record, dict) else ():
+                    if isinstance(record.get(field), dict):
+                        yield from _find_words_in_structure(record[field], f"{path}[{number}].records[{at}].{field}.")
 
 
-def _find_words_in_metrics(value: Mapping[str, Any], above: str, left: int = 4) -> Iterator[tuple[str, Words]]:
+def _find_words_in_metrics(value: Mapping[str, Any], above: str, left: int = 4) -> Iterator[tuple[str, WordOrWords]]:
     """The words of metrics, which no declaration of Kafka's describes; `left`: how many levels deeper to look."""
     if left < 0:
         return
@@ -159,7 +161,7 @@ def _find_words_in_metrics(value: Mapping[str, Any], above: str, left: int = 4) 
                     yield from _find_words_in_metrics(each, f"{above}{name}[{number}].", left - 1)
 
 
-def _find_words_in_structure(value: Mapping[str, Any], above: str) -> Iterator[tuple[str, Words]]:
+def _find_words_in_structure(value: Mapping[str, Any], above: str) -> Iterator[tuple[str, WordOrWords]]:
     name, version = value.get(STRUCTURE), value.get(VERSION)
     if name == METRICS:
         yield from _find_words_in_metrics(value, above)

@@ -263,7 +263,7 @@ class DeferredRecords(DeferredList):
         """The dict of a large record, its long fields deferred; the form decides whether a value is redacted."""
         offset, timestamp, key, value, headers, control = row
         short = _none_if_long(key), _none_if_long(value)
-        names = tuple((name, _none_if_long(held)) for name, held in headers)
+        names = tuple((name, _none_if_long(content)) for name, content in headers)
         shown: dict[str, Any] = self._form(iter([(offset, timestamp, *short, names, control)]))[0]
         if key is not None and short[0] is None:
             shown["key"] = DeferredText(key)
@@ -271,9 +271,9 @@ class DeferredRecords(DeferredList):
             shown["value"] = self._redact_long_value(value) or DeferredText(value)
         if control is not None and value is not None and short[1] is None:
             shown["control_record"]["value"] = DeferredText(value)
-        for entry, (_, held), (_, kept) in zip(shown["headers"], headers, names, strict=True):
-            if held is not None and kept is None:
-                entry["value"] = DeferredText(held)
+        for entry, (_, content), (_, kept) in zip(shown["headers"], headers, names, strict=True):
+            if content is not None and kept is None:
+                entry["value"] = DeferredText(content)
         return shown
 
     def _redact_long_value(self, value: bytes) -> Any:
@@ -288,7 +288,7 @@ def _row_size(row: Row) -> int:
     _, _, key, value, headers, _ = row
     size = (len(key) if key else 0) + (len(value) if value else 0)
     if headers:
-        size += sum(len(name) + (len(held) if held else 0) + 20 for name, held in headers)
+        size += sum(len(name) + (len(content) if content else 0) + 20 for name, content in headers)
     return size
 
 

@@ -10,16 +10,16 @@ from decoders.schema.api_declaration import Plan, Side, resolve
 
 
 class Declared(NamedTuple):
-    """One layout; `release` names an early one."""
+    """One layout; `early_layout` names the release of an early one."""
 
     key: int
     side: Side
     version: int
-    release: str
+    early_layout: str
     plan: Plan
 
     def __str__(self) -> str:
-        return f"{api(self.key).name} {self.side} v{self.version} {self.release}".rstrip()
+        return f"{api(self.key).name} {self.side} v{self.version} {self.early_layout}".rstrip()
 
 
 def layouts(key: int) -> Iterator[Declared]:

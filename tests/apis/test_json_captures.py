@@ -50,7 +50,7 @@ class Body:
     def decoded(self, data: bytes) -> Any:
         """The JSON form of other bytes of this message."""
         layouts = self.exchange._api_reader.list_layouts(self.side)
-        plan = next(each.plan for each in layouts if each.release is None and each.plan.version == self.version)
+        plan = next(each.plan for each in layouts if each.early_layout is None and each.plan.version == self.version)
         value, after = get_json_decoder(plan, hooks_of_side(self.key, self.side), True)(
             data, 0, len(data), make_hook_table(ALL)
         )

@@ -54,7 +54,7 @@ def in_camel(value: Any) -> Any:
 @pytest.mark.parametrize("key", KEYS)
 def test_the_json_form_comes_back(key: int) -> None:
     for declared in layouts(key):
-        plan, layout = declared.plan, declared.release or None
+        plan, layout = declared.plan, declared.early_layout or None
         rng = Random(str(declared))
         for number in range(VALUES):
             value = random_value(plan, rng, values=120)
@@ -71,7 +71,7 @@ def test_the_json_form_comes_back(key: int) -> None:
 @pytest.mark.parametrize("key", KEYS)
 def test_anything_else_is_an_encode_error(key: int) -> None:
     for declared in layouts(key):
-        if declared.release or declared.version not in (api(key).versions.low, api(key).versions.high):
+        if declared.early_layout or declared.version not in (api(key).versions.low, api(key).versions.high):
             continue
         rng = Random(str(declared))
         shown = body_to_json(declared.plan, random_value(declared.plan, rng, values=60), reveal=True)

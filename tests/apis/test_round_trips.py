@@ -22,8 +22,8 @@ NOISES = 140  # with 746 layouts: 10**5 random buffers in all
 def test_nothing_is_left_out() -> None:
     found = list(all_layouts())
     spans = [api(key).versions for key in KEYS]
-    assert len([one for one in found if not one.release]) == sum(2 * (span.high - span.low + 1) for span in spans)
-    assert len([one for one in found if one.release]) == sum(len(api(key).early) for key in KEYS) > 0
+    assert len([one for one in found if not one.early_layout]) == sum(2 * (span.high - span.low + 1) for span in spans)
+    assert len([one for one in found if one.early_layout]) == sum(len(api(key).early) for key in KEYS) > 0
     assert len(found) * NOISES >= 10**5
 
 

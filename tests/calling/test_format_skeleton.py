@@ -32,7 +32,7 @@ def read(declared: Declared, text: str) -> bytes:
 @pytest.mark.parametrize("key", KEYS)
 def test_a_skeleton_says_the_body_that_it_was_made_of(key: int) -> None:
     for declared in layouts(key):
-        if declared.release:
+        if declared.early_layout:
             continue
         found = api(key)
         plan = resolve(found.message(declared.side), declared.version)
@@ -48,7 +48,7 @@ def test_a_skeleton_says_the_body_that_it_was_made_of(key: int) -> None:
 @pytest.mark.parametrize("key", KEYS)
 def test_every_field_of_a_version_is_in_its_skeleton_once(key: int) -> None:
     for declared in layouts(key):
-        if not declared.release:
+        if not declared.early_layout:
             text = format_skeleton(api(key), declared.version, {}, side=declared.side)
             shown = re.findall(r"^ *(?:# )?(?:- )?([a-z0-9_]+):.*  # ", text, re.MULTILINE)
             assert sorted(shown) == sorted(names(declared.plan)), f"{declared}\n{text}"
@@ -67,7 +67,7 @@ def names(plan: Any) -> list[str]:
 @pytest.mark.parametrize("key", KEYS)
 def test_with_all_comments_taken_away_it_is_a_body_still(key: int) -> None:
     for declared in layouts(key):
-        if declared.release:
+        if declared.early_layout:
             continue
         text = format_skeleton(api(key), declared.version, {}, side=declared.side)
         lines = []
@@ -91,7 +91,7 @@ def depth(line: str) -> int:
 def test_the_examples_of_all_apis_as_skeletons() -> None:
     for key in KEYS:
         for declared in layouts(key):
-            if declared.side == "request" and not declared.release:
+            if declared.side == "request" and not declared.early_layout:
                 value = example_request(api(key), declared.version)
                 text = format_skeleton(api(key), declared.version, value)
                 assert read(declared, text) == encode_json(key, declared.version, "request", value), (

@@ -146,7 +146,7 @@ def test_a_field_is_known_in_its_phase(name: str) -> None:
 
 # The type that values of each kind have. Several kinds are whole numbers: which of them it is, only words show.
 TYPES: Final[dict[Kind, type | tuple[type, ...]]] = {
-    **dict.fromkeys(("text", "held", "address"), str),
+    **dict.fromkeys(("text", "record_content", "address"), str),
     **dict.fromkeys(("number", "duration"), (int, float)),
     **dict.fromkeys(("version", "size", "time", "api", "error"), int),
     "packet": PacketSpan,
@@ -163,7 +163,7 @@ def test_values_are_of_the_declared_kind(name: str) -> None:
         f"{name}: its kind in FIELDS, decoders/filters/filter_field_table.py, is {row.kind}; its values are {found[:2]}"
     )
     assert all(isinstance(each, TYPES[row.kind]) for each in found), told
-    assert (row.kind == "held") is isinstance(row.get(settled()[0]), Iterator), told
+    assert (row.kind == "record_content") is isinstance(row.get(settled()[0]), Iterator), told
     assert (row.kind == "time") is any(isinstance(each, int) and each > _YEAR_NS for each in found), told
     assert row.kind != "address" or all(each.rpartition(":")[2].isdecimal() for each in found), told
 

@@ -44,7 +44,7 @@ VALUES: Final = (
 FITTING: Final = {
     "number": ("0", "1", "3", "12", "9092"),
     "text": ("orders", '"billing"', "o*s", "127.0.0.1", "^b", "ok"),
-    "held": ("orders", "b"),
+    "record_content": ("orders", "b"),
     "version": ("4.0", "2.16.1", "12", "0"),
     "duration": ("1ms", "4ms", "100us", "1s", "500"),
     "size": ("100", "1k", "64", "4096"),

@@ -48,8 +48,8 @@ def test_what_is_shown_is_found(name: str) -> None:
     wanted: dict[tuple[str, str], set[tuple[Any, ...]]] = {}
     for record in records(name):
         for side in ("request", "response"):
-            for held in structures(record[side]):
-                for field, value in held.items():
+            for content in structures(record[side]):
+                for field, value in content.items():
                     if field[:1] != "$" and isinstance(value, str) and value.isalnum():
                         wanted.setdefault((field, value), set()).add(place(record))
     asked = [pair for number, pair in enumerate(sorted(wanted)) if number % max(len(wanted) // 6, 1) == 0]

@@ -173,8 +173,8 @@ def test_records_of_captures_are_answered_as_exchanges_with_each_alone(name: str
     records = list_records(name)
     questions = {"value.order == 3", "value.id > 1", "value_format == json", "value ~ 'a'", "key == null"}
     for _, row in records[:: max(len(records) // 10, 1)]:
-        held = RecordValueReader().decode(row[3], row[4], "t", is_key=False) if row[5] is None else None
-        for field, value in held.value.items() if held is not None and isinstance(held.value, dict) else ():
+        content = RecordValueReader().decode(row[3], row[4], "t", is_key=False) if row[5] is None else None
+        for field, value in content.value.items() if content is not None and isinstance(content.value, dict) else ():
             if isinstance(value, str | int) and "'" not in str(value) and field.isidentifier():
                 questions |= {f"value.{field} == '{value}'", f"value.{field} == {json.dumps(value)}", f"value.{field}"}
     passed = 0

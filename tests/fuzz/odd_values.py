@@ -212,7 +212,7 @@ SNIFFS: Final[tuple[list[str], ...]] = (
 )
 _ASKED: Final = {
     **dict.fromkeys(("number", "size", "duration", "version"), "> 20"),
-    **dict.fromkeys(("text", "address", "held", "error", "api"), "~ a"),
+    **dict.fromkeys(("text", "address", "record_content", "error", "api"), "~ a"),
     "time": "> 17:34",
 }
 FILTERS: Final[tuple[list[str], ...]] = tuple(

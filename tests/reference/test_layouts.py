@@ -38,11 +38,11 @@ def test_a_printed_layout_reads_what_the_codec_writes(key: int) -> None:
     found = api(key)
     for declared in layouts(key):
         version, side = declared.version, declared.side
-        words = (found.name, str(version), *(("--release", declared.release) if declared.release else ()))
+        words = (found.name, str(version), *(("--release", declared.early_layout) if declared.early_layout else ()))
         sections = parse(printed(*words))
         for number in range(VALUES):
             value = random_value(declared.plan, Random(f"{declared} {number}"), values=120)
-            if declared.release:
+            if declared.early_layout:
                 reader = Reader(encode(declared.plan, value))
                 assert reader.fields(sections[f"{side} body"]) == value, declared
                 assert reader.at == len(reader.data)
