@@ -198,7 +198,7 @@ def _format_field_options(field: Field) -> str:
 
 
 APIS = Path(decoders.apis.__file__).parent
-STRUCTURES = Path(decoders.embedded.__file__).parent
+STRUCTURES = Path(decoders.embedded.__file__).parent / "declarations"
 _FACTS = re.compile(rf"^({'|'.join(FACTS)})(?![^ \n]).*\n(?: +.*\n)*", re.MULTILINE)
 _TEXT = re.compile(r'^DECLARATION = """\n.*?^"""$', re.MULTILINE | re.DOTALL)
 
@@ -222,7 +222,8 @@ def _parse_declaration(path: Path, parse: Callable[[str], Parsed], text: str) ->
     try:
         return parse(text)
     except DeclarationError as error:
-        raise DeclarationError(f"decoders/{path.parent.name}/{path.name}: {error}") from error
+        place = path.relative_to(APIS.parent).as_posix() if path.is_relative_to(APIS.parent) else path.name
+        raise DeclarationError(f"decoders/{place}: {error}") from error
 
 
 def _declaration_files(folder: Path) -> Iterator[tuple[Path, str, str]]:

@@ -41,7 +41,7 @@ def read_header_abouts() -> Mapping[str, str]:
 
 def read_structure_abouts(module: str) -> Mapping[str, str]:
     """What each field of the structures in one module means, where Kafka defines it: `OffsetCommitKey.group`."""
-    return _read_abouts_file("embedded", module)
+    return _read_abouts_file("embedded/declarations", module)
 
 
 def _read_abouts_file(room: str, module: str) -> dict[str, str]:

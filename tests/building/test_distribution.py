@@ -137,7 +137,7 @@ def test_the_wheel_says_whose_it_is_and_under_which_licence(wheel: Installed) ->
 
 @pytest.mark.long
 def test_the_wheel_holds_what_fields_mean_and_says_whose_words_they_are(wheel: Installed) -> None:
-    sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "decoders").glob("*/abouts/*.txt")}
+    sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "decoders").glob("**/abouts/*.txt")}
     assert len(sources) > len(KEYS)
     assert sources <= wheel.files
     notice = (ROOT / "NOTICE").read_text()

@@ -26,7 +26,8 @@ from decoders.schema.api_declaration import Field, Message, Side
 from decoders.schema.body_json_form import sibling_of_hook
 from tests.embedded.test_embedded import ROWS
 
-FOLDER: Final = Path(decoders.embedded.__file__).parent
+FOLDER: Final = Path(decoders.embedded.__file__).parent / "declarations"
+FILES: Final = "decoders/embedded/declarations"
 TABLES: Final = "decoders/embedded/__init__.py"
 # Structures that no message and no record of a topic holds: in files of brokers, or read as something else.
 ALONE: Final = frozenset({"ControlRecordTypeSchema", "AbortedTxn", "ProducerSnapshot", "QuorumStateData"})
@@ -48,7 +49,10 @@ class Tables(NamedTuple):
 def declared() -> dict[str, str]:
     """The structures of all files: name → file without its suffix."""
     modules = [path.stem for path in sorted(FOLDER.glob("*.py"))]
-    texts = {module: getattr(import_module(f"decoders.embedded.{module}"), "DECLARATION", "") for module in modules}
+    texts = {
+        module: getattr(import_module(f"decoders.embedded.declarations.{module}"), "DECLARATION", "")
+        for module in modules
+    }
     return {
         part.split("\n", 1)[0].removeprefix("message "): module
         for module, text in texts.items()
@@ -64,9 +68,9 @@ def wrong_rows(tables: Tables) -> Iterator[str]:
     for name, module in tables.declared.items():
         row = tables.structures.get(name)
         if row is None:
-            yield f"{name}, declared in decoders/embedded/{module}.py: no row in STRUCTURES of {TABLES}"
+            yield f"{name}, declared in {FILES}/{module}.py: no row in STRUCTURES of {TABLES}"
         elif row.module != module:
-            yield f"{name}: STRUCTURES of {TABLES} says {row.module}, decoders/embedded/{module}.py declares it"
+            yield f"{name}: STRUCTURES of {TABLES} says {row.module}, {FILES}/{module}.py declares it"
     for name in tables.structures.keys() - tables.declared.keys():
         yield f"{name}: a row in STRUCTURES of {TABLES}, declared in no file"
     yield from _wrong_framings(tables)
@@ -197,20 +201,25 @@ def holder(path: str, name: str) -> Tables:
     [
         (
             NOW._replace(structures=without(STRUCTURES, "EndTxnMarker")),
-            "EndTxnMarker, declared in decoders/embedded/control_records.py: no row in STRUCTURES",
+            "EndTxnMarker, declared in decoders/embedded/declarations/control_records.py: no row in STRUCTURES",
         ),
         (
             NOW._replace(structures={**STRUCTURES, "EndTxnMarker": StructureRow("files", "prefix")}),
             "EndTxnMarker: STRUCTURES of decoders/embedded/__init__.py says files, ",
         ),
         (NOW._replace(declared=without(NOW.declared, "EndTxnMarker")), "EndTxnMarker: a row in STRUCTURES"),
-        (NOW._replace(topics=without(TOPICS, "__share_group_state")), "share_state, with ShareSnapshotKey: in no row"),
+        (
+            NOW._replace(topics=without(TOPICS, "__share_group_state")),
+            "share_group_state_topic, with ShareSnapshotKey: in no row",
+        ),
         (
             NOW._replace(structures=without(STRUCTURES, "ShareUpdateValue")),
             "ShareUpdateKey: no ShareUpdateValue in STRUCTURES",
         ),
         (
-            NOW._replace(structures={**STRUCTURES, "ShareUpdateKey": StructureRow("share_state", "key", 0)}),
+            NOW._replace(
+                structures={**STRUCTURES, "ShareUpdateKey": StructureRow("share_group_state_topic", "key", 0)}
+            ),
             "ShareSnapshotKey and ShareUpdateKey: one number, 0, in __share_group_state",
         ),
         (holder("protocols[].metadat", "EndTxnMarker"), "has no such field (at this place: name, metadata)"),
@@ -228,7 +237,9 @@ def holder(path: str, name: str) -> Tables:
             "EndTxnMarker: `own` and `own4` are for structures whose first field is `version`",
         ),
         (
-            NOW._replace(structures={**STRUCTURES, "TransactionLogValue": StructureRow("transaction_state", "bare")}),
+            NOW._replace(
+                structures={**STRUCTURES, "TransactionLogValue": StructureRow("transaction_state_topic", "bare")}
+            ),
             "TransactionLogValue: a record's framing is `prefix`, not `bare`",
         ),
         (
@@ -239,9 +250,14 @@ def holder(path: str, name: str) -> Tables:
             NOW._replace(inside=without(INSIDE, "ConsumerProtocolAssignment")),
             "AssignmentInfo: no holder",
         ),
-        (NOW._replace(rows=without(NOW.rows, "TransactionLogKey")), "transaction_state: no structure of this file has"),
         (
-            NOW._replace(structures={**STRUCTURES, "TransactionLogKey": StructureRow("transaction_state", "key")}),
+            NOW._replace(rows=without(NOW.rows, "TransactionLogKey")),
+            "transaction_state_topic: no structure of this file has",
+        ),
+        (
+            NOW._replace(
+                structures={**STRUCTURES, "TransactionLogKey": StructureRow("transaction_state_topic", "key")}
+            ),
             "TransactionLogKey: framing `key` needs a number",
         ),
     ],

@@ -40,7 +40,7 @@ REBUILT: Final = ("plain", "empty", "nulls", "tagged")
 # Structures that are definitions only since a later release → that release, of the key and of the value of a record.
 LATER: Final = {"ControlRecordTypeSchema": "4.3", "EndTxnMarker": "4.1", "AbortedTxn": "4.4"}
 # Modules of structures that the client's jar has.
-OF_CLIENTS: Final = ("control_records", "consumer_protocol")
+OF_CLIENTS: Final = ("control_records", "consumer_subscription_and_assignment")
 
 
 def start(release: str, jars: Callable[[str], list[Path]] = client_jars) -> Java:
@@ -238,7 +238,7 @@ GONE: Final = frozenset(
     }
 )
 # Files of structures of which Kafka has code, but no definitions.
-UNDEFINED: Final = ("connect_protocol", "assignor_user_data")
+UNDEFINED: Final = ("connect_worker_metadata_and_assignment", "assignor_user_data")
 
 
 @pytest.mark.long

@@ -31,7 +31,7 @@ from tests.cli.worlds import kw, world
 from tests.reference.definitions import snake, span
 from tests.reference.jars import release_jars
 
-FOLDERS = [Path(decoders.__file__).parent / room / "abouts" for room in ("apis", "embedded")]
+FOLDERS = [Path(decoders.__file__).parent / room / "abouts" for room in ("apis", "embedded/declarations")]
 
 
 def paths(plan: Plan, above: str) -> Iterator[str]:
@@ -89,7 +89,10 @@ def test_only_a_field_of_which_no_release_says_anything_has_our_words() -> None:
         "alter_share_group_offsets response.responses[].partitions",
         "describe_share_group_offsets response.groups[].topics[].partitions",
         "update_metadata request.live_brokers",
-        *(f"consumer_groups ConsumerGroupRegularExpressionValue.{name}" for name in ("topics", "version", "timestamp")),
+        *(
+            f"consumer_offsets_topic_consumer_groups ConsumerGroupRegularExpressionValue.{name}"
+            for name in ("topics", "version", "timestamp")
+        ),
     ]
     assert len(own) - len(left) == 9  # the fields of Kafka 0.8.2's JoinGroup
 
