@@ -100,7 +100,7 @@ MODULES: Final = (
     "decoders/analysis/transactions/rows.py",
     "decoders/analysis/transactions/stable_offsets.py",
     "decoders/analysis/transactions/timeline.py",
-    "decoders/analysis/transactions/transactions.py",
+    "decoders/analysis/transactions/transactions_fold.py",
     "decoders/messages/build_body_json.py",
     "decoders/messages/exchange_from_json.py",
     "decoders/messages/exchange_json.py",

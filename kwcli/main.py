@@ -35,20 +35,20 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "proxy": ("commands.proxy", "Relay and log the traffic between clients and a cluster."),
     "stats": ("commands.analyses.stats", "Count exchanges: latency, bytes, errors, records."),
     "clients": (
-        "commands.analyses.clients_groups_topics_brokers",
+        "commands.analyses.entity_portrait_commands",
         "Show clients: software, topics, groups, errors, latency.",
     ),
     "groups": (
-        "commands.analyses.clients_groups_topics_brokers",
+        "commands.analyses.entity_portrait_commands",
         "Show groups: members, rebalances and their causes, lag.",
     ),
     "transactions": (
-        "commands.analyses.clients_groups_topics_brokers",
+        "commands.analyses.entity_portrait_commands",
         "Show transactions: state, age, what they hold back.",
     ),
-    "topics": ("commands.analyses.clients_groups_topics_brokers", "Show who writes, reads and administers each topic."),
+    "topics": ("commands.analyses.entity_portrait_commands", "Show who writes, reads and administers each topic."),
     "brokers": (
-        "commands.analyses.clients_groups_topics_brokers",
+        "commands.analyses.entity_portrait_commands",
         "Show brokers: node, addresses, release, latency, errors.",
     ),
     "trace": ("commands.analyses.trace", "Show the life of a record: written, read, committed."),

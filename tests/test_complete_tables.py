@@ -20,7 +20,7 @@ from decoders.capture.link_types import LINKS
 from kwcli.analyses.audit_upgrade_and_security import FAIL_ON_VERDICTS
 from kwcli.analyses.compare_traffic import FAIL_ON_CHANGES
 from kwcli.analyses.csv_and_table_columns import FLAT_COLUMNS
-from kwcli.analyses.doctor import FAIL_ON
+from kwcli.analyses.render_doctor_answer import FAIL_ON
 from kwcli.commands.analyses import audit, diff
 from kwcli.proxy.deciding.faults.parse_rule import ACTIONS, parse_rule
 from kwcli.report.exchange_folds import FOLDS as FOLDS_OF_REPORT

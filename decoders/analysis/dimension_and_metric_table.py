@@ -131,8 +131,8 @@ class Metric(NamedTuple):
 
     `per_unit`: how many measured units make one `unit`. `needs`: the paths that `measure` reads of a side of an API.
     `join`: how the values of a time slice become one. `sort`: its most important column. `silent`: what groups without
-    a value are called, where the text leaves them out. `columns`: the columns of the text (TEXT_COLUMNS in
-    kwcli/stats/text.py), `NAME/N` with another order of leaving out. `own`: columns that only its rows have.
+    a value are called, where the text leaves them out. `columns`: those of the text (TEXT_COLUMNS in
+    kwcli/stats/statistics_as_text.py), `NAME/N` with another order of leaving out. `own`: those of its rows alone.
     `field`: the filter field with its values, its own name where empty; where filters have none, it is made.
     `of_records`: its values are of records, not of exchanges: RecordAges in record_traces/record_ages.py counts them,
     by dimensions `of_records`, and filters have no field for it.

@@ -17,13 +17,20 @@ from decoders.mocking.client_connections import Handler, MockBrokers
 from decoders.mocking.cluster_state import Call, MockCluster
 from decoders.mocking.committed_offsets import handle_offset_commit, handle_offset_fetch
 from decoders.mocking.consumer_groups import handle_consumer_group_heartbeat
-from decoders.mocking.describe_groups import (
+from decoders.mocking.fetch_with_sessions import Fetches
+from decoders.mocking.handle_transaction_requests import (
+    handle_add_offsets_to_txn,
+    handle_add_partitions_to_txn,
+    handle_end_txn,
+    handle_init_producer_id,
+    handle_txn_offset_commit,
+)
+from decoders.mocking.list_describe_and_delete_groups import (
     handle_consumer_group_describe,
     handle_delete_groups,
     handle_describe_groups,
     handle_list_groups,
 )
-from decoders.mocking.fetch_with_sessions import Fetches
 from decoders.mocking.metadata_and_topics import (
     handle_create_topics,
     handle_delete_topics,
@@ -35,13 +42,6 @@ from decoders.mocking.produce_and_list_offsets import (
     handle_list_offsets,
     handle_offset_for_leader_epoch,
     handle_produce,
-)
-from decoders.mocking.transactions import (
-    handle_add_offsets_to_txn,
-    handle_add_partitions_to_txn,
-    handle_end_txn,
-    handle_init_producer_id,
-    handle_txn_offset_commit,
 )
 from decoders.protocol_facts import api_keys
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from decoders.mocking.build_response_bodies import Outcome, ResponseBody
 from decoders.mocking.cluster_state import Call, MockCluster, TopicPartition, find_partitions_of_topic
+from decoders.mocking.handle_transaction_requests import add_partition_on_write
 from decoders.mocking.partition_log import PartitionLog
 from decoders.mocking.refusal_error import Refusal
 from decoders.mocking.split_into_batches import split_records
-from decoders.mocking.transactions import add_partition_on_write
 
 __all__ = ["handle_list_offsets", "handle_offset_for_leader_epoch", "handle_produce"]
 

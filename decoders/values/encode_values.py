@@ -7,11 +7,11 @@ from typing import Any, Literal
 import orjson
 
 from decoders.errors import DecodeError, EncodeError
-from decoders.values.avro.decoder import AvroDecoder
-from decoders.values.avro.encoder import encode_avro
-from decoders.values.avro.schema import compute_fingerprint
+from decoders.values.avro.avro_decoder import AvroDecoder
+from decoders.values.avro.avro_encoder import encode_avro
+from decoders.values.avro.avro_schema import compute_fingerprint
 from decoders.values.json_schema import JsonSchema
-from decoders.values.protobuf.encoder import encode_indexes, encode_message
+from decoders.values.protobuf.protobuf_encoder import encode_indexes, encode_message
 from decoders.values.schema_store import StoredSchema
 
 # `prefix`: Confluent's, with the schema's id; `single-object`: Avro's own; `none`: the body alone.

@@ -16,12 +16,12 @@ import orjson
 from decoders.errors import DecodeError, LimitExceeded
 from decoders.limits import VALUE_SPANS_MAX
 from decoders.schema.plan_walker import BytePart, What
-from decoders.values.avro.decoder import AvroDecoder
-from decoders.values.avro.schema import AvroType
-from decoders.values.avro.walker import AvroWalker, read_long
+from decoders.values.avro.avro_decoder import AvroDecoder
+from decoders.values.avro.avro_schema import AvroType
+from decoders.values.avro.avro_walker import AvroWalker, read_long
 from decoders.values.parsed_schema import ValueReading
-from decoders.values.protobuf.decoder import ProtobufReader, read_varint_64
-from decoders.values.protobuf.schema import UNKNOWN_FIELDS, ProtobufSchema, ProtoField, ProtoMessage
+from decoders.values.protobuf.protobuf_decoder import ProtobufReader, read_varint_64
+from decoders.values.protobuf.protobuf_schema import UNKNOWN_FIELDS, ProtobufSchema, ProtoField, ProtoMessage
 
 __all__ = ["split_value_into_parts"]
 

@@ -9,12 +9,12 @@ from typing import Final, TypeAlias
 
 from decoders.errors import LimitExceeded, Malformed
 from decoders.named_tuple import NamedTuple
-from decoders.values.avro.decoder import AvroDecoder
-from decoders.values.avro.schema import AvroType, UnknownName, collect_named_types, parse_avro_schema
+from decoders.values.avro.avro_decoder import AvroDecoder
+from decoders.values.avro.avro_schema import AvroType, UnknownName, collect_named_types, parse_avro_schema
 from decoders.values.json_schema import JsonSchema
 from decoders.values.protobuf.file_descriptors import read_descriptors
 from decoders.values.protobuf.proto_text import parse_proto_text
-from decoders.values.protobuf.schema import DeclaredFile, ProtobufSchema, ProtoMessage, UnknownType, link_files
+from decoders.values.protobuf.protobuf_schema import DeclaredFile, ProtobufSchema, ProtoMessage, UnknownType, link_files
 from decoders.values.protobuf.well_known_types import KNOWN_IMPORTS, load_well_known_types
 from decoders.values.schema_id_framings import Framing
 from decoders.values.schemas_and_decoded_values import RegisteredSchema

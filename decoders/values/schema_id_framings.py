@@ -18,8 +18,8 @@ from uuid import UUID
 
 from decoders.errors import DecodeError, Malformed, Truncated
 from decoders.named_tuple import NamedTuple
-from decoders.values.avro.walker import read_long
-from decoders.values.protobuf.decoder import read_varint_64
+from decoders.values.avro.avro_walker import read_long
+from decoders.values.protobuf.protobuf_decoder import read_varint_64
 from decoders.values.schemas_and_decoded_values import IdKind
 from decoders.values.values_that_may_be_encoded import SCHEMA_ID_MAX
 from decoders.wire.format_and_escape_text import is_plain_text

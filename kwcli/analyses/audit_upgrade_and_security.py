@@ -13,17 +13,17 @@ from decoders.exchanges.exchange import Exchange, Skipped
 from decoders.exchanges.find_client_library import BROKER as BROKER_PROGRAM
 from decoders.exchanges.find_client_library import find_program_of_client_id
 from decoders.wire.format_and_escape_text import escape_text
-from kwcli.analyses.doctor import FAIL_ON
 from kwcli.analyses.finding_ignore_rules import IgnoreRules
 from kwcli.analyses.finding_renderer import FindingRenderer
 from kwcli.analyses.format_findings import format_finding_counts, format_findings
 from kwcli.analyses.render_answer import AnswerRenderer, format_software
+from kwcli.analyses.render_doctor_answer import FAIL_ON
 from kwcli.names_in_any_spelling import find_release
 from kwcli.output.report_partial_input import describe_judged_part
 from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.run_environment import Exit, Failure
-from kwcli.stats.text import OTHERS
+from kwcli.stats.statistics_as_text import OTHERS
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row

@@ -76,7 +76,7 @@ def show_portraits(
 ) -> Exit:
     """Run `kw clients`, `kw groups`, `kw topics` or `kw brokers`, as `word` says; returns the exit code."""
     from decoders.filters import parse
-    from kwcli.analyses.clients_groups_topics_brokers import PORTRAITS, PortraitRenderer  # with their folds
+    from kwcli.analyses.render_entity_portraits import PORTRAITS, PortraitRenderer  # with their folds
 
     capture, name = _split_off_name(capture, name)
     capture.check_usage()

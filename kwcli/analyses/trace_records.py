@@ -31,7 +31,7 @@ from kwcli.output.report_partial_input import describe_full_index
 from kwcli.output.short_texts import count_of, find_zone, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.run_environment import Exit
-from kwcli.stats.text import wrap_note
+from kwcli.stats.statistics_as_text import wrap_note
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row

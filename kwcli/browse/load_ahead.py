@@ -20,7 +20,7 @@ LOADED_AHEAD: Final = (
     "kwcli.completion.completion_candidates",
     "kwcli.browse.panes.help_screen",
     "kwcli.analyses.format_findings",
-    "kwcli.stats.text",
+    "kwcli.stats.statistics_as_text",
     "kwcli.browse.call_line",
 )
 # So long (s) lies before each module.

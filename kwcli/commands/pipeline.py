@@ -36,7 +36,7 @@ from kwcli.options import (
     schemas_option,
 )
 from kwcli.pip_extras import pip_command_for_extra
-from kwcli.pipeline.option_types import KeepDays, Point, SparkMaster, TableNames
+from kwcli.pipeline.pipeline_option_types import KeepDays, Point, SparkMaster, TableNames
 from kwcli.pipeline.run_options import RunOptions, WatchOptions
 from kwcli.pipeline.tables import TABLE_NAMES
 from kwcli.report import PageFile

@@ -20,7 +20,7 @@ from decoders.analysis.statistics import Statistics
 from decoders.analysis.statistics_over_time import OverTime
 from decoders.analysis.sum_amounts_by_key import Tally, sums
 from decoders.analysis.topic_portraits import TopicPortraits
-from decoders.analysis.transactions.transactions import Transactions
+from decoders.analysis.transactions.transactions_fold import Transactions
 from decoders.errors import LimitExceeded
 from decoders.exchanges.exchange import Skipped
 from decoders.messages.build_body_json import Options

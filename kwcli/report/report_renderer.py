@@ -26,10 +26,10 @@ __all__ = ["ReportRenderer", "write_report"]
 
 # Format → module of this package, and the function in it.
 WRITERS: Final = {
-    "text": ("text", "format_text"),
-    "md": ("markdown", "format_markdown"),
-    "ndjson": ("json", "format_ndjson"),
-    "json": ("json", "format_json"),
+    "text": ("report_as_text", "format_text"),
+    "md": ("report_as_markdown", "format_markdown"),
+    "ndjson": ("report_as_json", "format_ndjson"),
+    "json": ("report_as_json", "format_json"),
 }
 
 
@@ -106,7 +106,7 @@ def write_report(
 ) -> None:
     """Write a report as the settings say, or as a page to a file. Raises Failure."""
     if html_path is not None:
-        from kwcli.report.page import format_page
+        from kwcli.report.report_as_html_page import format_page
 
         try:
             write_private_file(html_path, format_page(report).encode("utf-8", "backslashreplace"))

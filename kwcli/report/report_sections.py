@@ -1,6 +1,6 @@
-"""The report's tables for people, as one literal table: which rows, which columns, how a value is written.
+"""The tables of a report, for its text, Markdown and HTML forms, so that all three say the same.
 
-Text, Markdown and page are drawn from it, so that they say the same.
+One literal table says which rows, which columns, and how a value is written.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kwcli.analyses.draw_transaction_page import (
 )
 from kwcli.analyses.render_answer import flatten_value, format_software
 from kwcli.report.build_report import Report, find_rows_at_path, format_report_time
-from kwcli.stats.text import OTHERS, explain_row_of_others, format_packets, format_rate
+from kwcli.stats.statistics_as_text import OTHERS, explain_row_of_others, format_packets, format_rate
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row

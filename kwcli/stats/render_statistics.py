@@ -128,7 +128,7 @@ def _format_value(value: Any) -> str:
 
 # Format → module under kwcli.stats, and the function in it.
 FORMATS: Final = {
-    "text": ("text", "format_text"),
+    "text": ("statistics_as_text", "format_text"),
     "table": ("render_statistics", "format_table"),
     "ndjson": ("render_statistics", "render_records"),
     "json": ("render_statistics", "render_records"),

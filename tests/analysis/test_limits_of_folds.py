@@ -31,7 +31,7 @@ from decoders.analysis.topic_portraits import Written
 from decoders.analysis.topic_schemas import TopicSchemas
 from decoders.analysis.transactions.events import TransactionEvent
 from decoders.analysis.transactions.stable_offsets import PartitionStability, StableOffsets
-from decoders.analysis.transactions.transactions import EventSet, Transactions
+from decoders.analysis.transactions.transactions_fold import EventSet, Transactions
 from decoders.errors import LimitExceeded
 
 LIMIT: Final = 4
@@ -430,7 +430,7 @@ def transaction_event(time_ns: int, kind: str) -> TransactionEvent:
     return TransactionEvent(time_ns, kind, 1, 0, 0, 0, 0, "app", "10.0.0.1", 0, ())
 
 
-@limited_by("transactions.transactions.TRANSACTION_EVENTS_MAX")
+@limited_by("transactions.transactions_fold.TRANSACTION_EVENTS_MAX")
 def events_of_a_transaction(count: int) -> int:
     events = EventSet()
     for number in range(count):
@@ -444,7 +444,7 @@ def events_of_a_transaction(count: int) -> int:
     return len(kept) // 2
 
 
-@limited_by("transactions.transactions.PARTITIONS_KEPT_MAX")
+@limited_by("transactions.transactions_fold.PARTITIONS_KEPT_MAX")
 def transactional_ids(count: int) -> int:
     found = Transactions()
     for number in [*range(count), 0]:

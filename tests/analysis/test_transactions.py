@@ -11,9 +11,9 @@ from uuid import UUID
 import pytest
 
 from decoders.analysis.doctor.doctor import Doctor
-from decoders.analysis.transactions import transactions
+from decoders.analysis.transactions import transactions_fold
 from decoders.analysis.transactions.abort_commands import make_describe_producers_command, make_marker_command
-from decoders.analysis.transactions.transactions import Transactions
+from decoders.analysis.transactions.transactions_fold import Transactions
 from decoders.records.encode_batches import encode_batch
 from decoders.records.record_and_batch import Batch, Record
 from tests.analysis.hanging_transactions import HUNG
@@ -297,7 +297,7 @@ def test_offsets_that_a_transaction_commits_are_in_its_timeline() -> None:
 
 @pytest.mark.plain  # limits are compiled in
 def test_only_the_latest_events_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transactions, "TRANSACTION_EVENTS_MAX", 3)
+    monkeypatch.setattr(transactions_fold, "TRANSACTION_EVENTS_MAX", 3)
     scene = begun()
     for at in range(3, 12):
         produce(scene, at, 10 + 2 * at)

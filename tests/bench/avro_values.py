@@ -23,9 +23,9 @@ import fastavro
 import orjson
 
 from decoders import Record
-from decoders.values.avro.decoder_codegen import compile_decoder
-from decoders.values.avro.schema import parse_avro_schema
-from decoders.values.avro.walker import AvroWalker
+from decoders.values.avro.avro_decoder_codegen import compile_decoder
+from decoders.values.avro.avro_schema import parse_avro_schema
+from decoders.values.avro.avro_walker import AvroWalker
 from tests.cli.worlds import kw
 from tests.reading.captures_with_values import HandMadeCapture, prefixed, schemas_record
 

@@ -26,8 +26,8 @@ from kwcli.output.table import Column, draw_table
 from kwcli.run_environment import Exit
 from kwcli.stats import BY, SORTS, StatsOptions
 from kwcli.stats.render_statistics import StatsResult, format_table
+from kwcli.stats.statistics_as_text import columns_of_metric, draw_sparkline, format_text
 from kwcli.stats.statistics_options import parse_options
-from kwcli.stats.text import columns_of_metric, draw_sparkline, format_text
 from tests.cli.worlds import Outcome, kw, world
 from tests.sampling import sampled
 
@@ -241,7 +241,7 @@ def test_every_dimension_and_metric_is_written(by: str, metric: str) -> None:
     what = f"{by} or {metric} in read_dimension_values.py, whose functions give None if there is no value"
     assert outcome.code == Exit.DONE, f"{what}: {outcome.err}"
     outcome = kw("stats", *words, "-v", "--slowest", "2", env=world(terminal=True, columns=400))
-    assert outcome.code == Exit.DONE, f"the columns of {metric} in kwcli/stats/text.py: {outcome.err}"
+    assert outcome.code == Exit.DONE, f"the columns of {metric} in kwcli/stats/statistics_as_text.py: {outcome.err}"
     assert rows(*words)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from kwcli.pipeline.option_types import Point, TableNames
+from kwcli.pipeline.pipeline_option_types import Point, TableNames
 
 TABLES = ("exchanges", "topic_partitions", "connections")
 

@@ -12,7 +12,7 @@ import pytest
 
 from decoders.wire.format_and_escape_text import format_latency
 from kwcli.output.short_texts import cut
-from kwcli.report.page import NAME, ROWS
+from kwcli.report.report_as_html_page import NAME, ROWS
 from kwcli.report.report_sections import SECTIONS, format_section_title, list_totals
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw

@@ -29,7 +29,7 @@ from decoders.analysis.slowest_exchanges import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.analysis.sum_amounts_by_key import ClientVersions
 from decoders.analysis.topic_portraits import TopicPortraits
-from decoders.analysis.transactions.transactions import Transactions
+from decoders.analysis.transactions.transactions_fold import Transactions
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import Ended, Exchange, Settled

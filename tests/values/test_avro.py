@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from decoders.errors import DecodeError
 from decoders.values.avro.avro_container_files import read_container
-from decoders.values.avro.decoder import AvroDecoder
-from decoders.values.avro.decoder_codegen import CRUDE, DecoderWriter, compile_decoder
-from decoders.values.avro.schema import AvroType, compute_fingerprint, parse_avro_schema
-from decoders.values.avro.walker import AvroWalker
+from decoders.values.avro.avro_decoder import AvroDecoder
+from decoders.values.avro.avro_decoder_codegen import CRUDE, DecoderWriter, compile_decoder
+from decoders.values.avro.avro_schema import AvroType, compute_fingerprint, parse_avro_schema
+from decoders.values.avro.avro_walker import AvroWalker
 from decoders.values.schema_store import SchemaStore
 from decoders.values.schemas_and_decoded_values import RegisteredSchema, SchemaOrigin
 from decoders.values.value_decoder import ValueDecoder

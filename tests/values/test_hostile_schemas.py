@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.errors import DecodeError
-from decoders.values.avro.decoder_codegen import DecoderWriter, compile_decoder
-from decoders.values.avro.schema import parse_avro_schema
+from decoders.values.avro.avro_decoder_codegen import DecoderWriter, compile_decoder
+from decoders.values.avro.avro_schema import parse_avro_schema
 from decoders.values.schema_store import SchemaStore
 from decoders.values.schemas_and_decoded_values import (
     DecodedValue,

@@ -27,10 +27,10 @@ from hypothesis import strategies as st
 
 from decoders.errors import DecodeError, EncodeError
 from decoders.values.parsed_schema import parse_schema
-from decoders.values.protobuf.decoder import ProtobufReader
-from decoders.values.protobuf.encoder import encode_message
 from decoders.values.protobuf.guess_message import guess_message
-from decoders.values.protobuf.schema import ProtobufSchema
+from decoders.values.protobuf.protobuf_decoder import ProtobufReader
+from decoders.values.protobuf.protobuf_encoder import encode_message
+from decoders.values.protobuf.protobuf_schema import ProtobufSchema
 from decoders.values.schemas_and_decoded_values import RegisteredSchema, SchemaOrigin
 from tests.values.protobuf_values import SCALARS, files, fill_message, json_form_of, make_class
 

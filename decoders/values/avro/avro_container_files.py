@@ -8,9 +8,9 @@ from typing import Any, Final
 from decoders.errors import LimitExceeded, Malformed, Truncated
 from decoders.limits import VALUE_INFLATED_MAX, VALUE_PARTS_MAX
 from decoders.records.codecs import NUMBERS, inflate
-from decoders.values.avro.decoder import AvroDecoder
-from decoders.values.avro.schema import parse_avro_schema
-from decoders.values.avro.walker import AvroWalker, read_long
+from decoders.values.avro.avro_decoder import AvroDecoder
+from decoders.values.avro.avro_schema import parse_avro_schema
+from decoders.values.avro.avro_walker import AvroWalker, read_long
 
 MAGIC: Final = b"Obj\x01"
 _SYNC_SIZE: Final = 16

@@ -12,8 +12,8 @@ from typing import Any, Final
 from decoders.errors import LimitExceeded, Malformed
 from decoders.limits import VALUE_NESTING_MAX
 from decoders.schema.body_json_form import float_json, json_bytes
+from decoders.values.avro.avro_schema import AvroType
 from decoders.values.avro.logical_types import find_formatter
-from decoders.values.avro.schema import AvroType
 from decoders.values.json_values import read_json
 from decoders.values.shortest_float import shorten_float
 

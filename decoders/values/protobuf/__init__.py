@@ -2,10 +2,10 @@
 
 ```
 .proto text ── proto_text.py ──┐
-descriptors ── file_descriptors.py ─┴→ DeclaredFile ─ schema.py: link_files ─→ ProtobufSchema
-                                                   ├ decoder.py          bytes → values
+descriptors ── file_descriptors.py ─┴→ DeclaredFile ─ protobuf_schema.py: link_files ─→ ProtobufSchema
+                                                   ├ protobuf_decoder.py bytes → values
                                                    ├ well_known_types.py Timestamp, Struct, Any … ⇄ their JSON forms
-                                                   └ encoder.py          values → bytes
+                                                   └ protobuf_encoder.py values → bytes
 without schema: guess_message.py, by wire types alone
 ```
 

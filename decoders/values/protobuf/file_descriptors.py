@@ -12,9 +12,9 @@ from typing import Any, Final
 from decoders.errors import DecodeError, LimitExceeded, Malformed
 from decoders.limits import SCHEMA_NESTING_MAX
 from decoders.schema.body_json_form import bytes_from_json
-from decoders.values.protobuf.decoder import ProtobufReader
 from decoders.values.protobuf.proto_text import parse_proto_text
-from decoders.values.protobuf.schema import (
+from decoders.values.protobuf.protobuf_decoder import ProtobufReader
+from decoders.values.protobuf.protobuf_schema import (
     DeclaredEnum,
     DeclaredField,
     DeclaredFile,

@@ -12,7 +12,7 @@ from typing import Any, Final
 from decoders.errors import DecodeError, Malformed, Truncated
 from decoders.limits import VALUE_NESTING_MAX, VALUE_PARTS_MAX
 from decoders.schema.body_json_form import json_bytes
-from decoders.values.protobuf.decoder import read_varint_64
+from decoders.values.protobuf.protobuf_decoder import read_varint_64
 from decoders.wire.format_and_escape_text import has_control_characters
 
 # Schemas number their fields from 1; a message with a field beyond has gaps that real ones seldom have.

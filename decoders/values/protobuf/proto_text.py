@@ -7,7 +7,7 @@ from typing import Final, NoReturn
 
 from decoders.errors import LimitExceeded, Malformed
 from decoders.limits import SCHEMA_NESTING_MAX, SCHEMA_SIZE_MAX
-from decoders.values.protobuf.schema import DeclaredEnum, DeclaredField, DeclaredFile, DeclaredMessage
+from decoders.values.protobuf.protobuf_schema import DeclaredEnum, DeclaredField, DeclaredFile, DeclaredMessage
 
 _TOKEN: Final = re.compile(
     r"""\s+|//[^\n]*|/\*.*?\*/"""

@@ -9,7 +9,7 @@ from typing import Any, Final
 from decoders.schema.body_json_form import json_bytes
 from decoders.values.avro.logical_types import format_decimal, format_timestamp
 from decoders.values.protobuf.proto_text import parse_proto_text
-from decoders.values.protobuf.schema import ProtobufSchema, link_files
+from decoders.values.protobuf.protobuf_schema import ProtobufSchema, link_files
 
 _WRAPPED: Final = {
     "DoubleValue": "double", "FloatValue": "float", "Int64Value": "int64", "UInt64Value": "uint64",

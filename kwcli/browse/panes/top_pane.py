@@ -97,7 +97,7 @@ class TopPane(LinePane):
             self._lines += [self._format_slow_exchange(row) for row in counted.slowest]
 
     def _format_row(self, row: dict[str, Any], slices: dict[int, int]) -> tuple[str, str]:
-        from kwcli.stats.text import draw_sparkline, format_rate  # not loaded before somebody asks
+        from kwcli.stats.statistics_as_text import draw_sparkline, format_rate  # not loaded before somebody asks
 
         assert self.counted is not None
         colors = palette(self.settings.color)

@@ -124,7 +124,7 @@ def _check_subject(subject: AuditSubject) -> None:
     from decoders.analysis.advisories.advisory_audit import ADVISORY_VERDICTS
     from decoders.analysis.client_compatibility import VERDICTS as OF_CLIENTS
     from kwcli.analyses.audit_upgrade_and_security import FAIL_ON_VERDICTS, check_audit_words
-    from kwcli.analyses.doctor import FAIL_ON
+    from kwcli.analyses.render_doctor_answer import FAIL_ON
 
     subjects = {
         "--security": subject.security,

@@ -93,7 +93,7 @@ def command(
     -b examine a cluster instead of a capture, without changing it.
     """
     from decoders.analysis.doctor.finding_kinds import FINDINGS
-    from kwcli.analyses.doctor import DoctorRenderer, is_cluster_asked_for, read_thresholds
+    from kwcli.analyses.render_doctor_answer import DoctorRenderer, is_cluster_asked_for, read_thresholds
     from kwcli.analyses.run_answer import diagnose_cluster, run_answer
 
     live = is_cluster_asked_for(capture, connection)

@@ -38,9 +38,9 @@ import orjson
 
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import format_size
-from kwcli.analyses.doctor import read_thresholds
 from kwcli.analyses.finding_renderer import add_commands_to_stored_findings, list_reading_options
 from kwcli.analyses.render_answer import answer_record
+from kwcli.analyses.render_doctor_answer import read_thresholds
 from kwcli.malloc_trim import Trimmer
 from kwcli.output.decoded_values import list_missing_schemas
 from kwcli.output.short_texts import count_of

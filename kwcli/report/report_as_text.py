@@ -25,7 +25,7 @@ from kwcli.report.report_sections import (
     format_section_title,
     select_first_rows,
 )
-from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, draw_sparkline, format_rate, wrap_note
+from kwcli.stats.statistics_as_text import SPARK_LEAST, SPARK_MOST, draw_sparkline, format_rate, wrap_note
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row

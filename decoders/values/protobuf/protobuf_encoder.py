@@ -12,7 +12,7 @@ from decoders.errors import EncodeError
 from decoders.limits import VALUE_NESTING_MAX
 from decoders.schema.body_json_form import bytes_from_json
 from decoders.values.avro.logical_types import parse_decimal, parse_time_ns
-from decoders.values.protobuf.schema import ProtobufSchema, ProtoField, ProtoMessage
+from decoders.values.protobuf.protobuf_schema import ProtobufSchema, ProtoField, ProtoMessage
 from decoders.values.protobuf.well_known_types import ANY, FORMS
 from decoders.wire.primitive_types import encode_text, encode_uvarint
 

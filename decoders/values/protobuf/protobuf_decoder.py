@@ -12,7 +12,13 @@ from typing import Any, Final
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
 from decoders.limits import VALUE_NESTING_MAX, VALUE_PARTS_MAX
 from decoders.schema.body_json_form import float_json, json_bytes, string_json
-from decoders.values.protobuf.schema import UNKNOWN_FIELDS, ProtobufSchema, ProtoField, ProtoMessage, default_value
+from decoders.values.protobuf.protobuf_schema import (
+    UNKNOWN_FIELDS,
+    ProtobufSchema,
+    ProtoField,
+    ProtoMessage,
+    default_value,
+)
 from decoders.values.protobuf.well_known_types import ANY, FORMS, RAW_BYTES
 from decoders.values.shortest_float import shorten_float
 

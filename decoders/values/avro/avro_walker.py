@@ -13,8 +13,8 @@ from typing import Any, Final
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
 from decoders.limits import VALUE_NESTING_MAX, VALUE_PARTS_MAX
 from decoders.schema.body_json_form import float_json, json_bytes, string_json
+from decoders.values.avro.avro_schema import AvroType
 from decoders.values.avro.logical_types import find_formatter
-from decoders.values.avro.schema import AvroType
 from decoders.values.shortest_float import shorten_float
 
 _FLOAT: Final = Struct("<f")

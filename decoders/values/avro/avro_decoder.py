@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from decoders.errors import DecodeError, Malformed
 from decoders.schema.body_json_form import json_bytes
-from decoders.values.avro.decoder_codegen import CRUDE, Decode, compile_decoder
-from decoders.values.avro.schema import AvroType
-from decoders.values.avro.walker import AvroWalker
+from decoders.values.avro.avro_decoder_codegen import CRUDE, Decode, compile_decoder
+from decoders.values.avro.avro_schema import AvroType
+from decoders.values.avro.avro_walker import AvroWalker
 
 # Making a function takes about as long as the walker takes for so many values.
 _WALKED: Final = 4

@@ -13,8 +13,8 @@ from typing import Any, Final
 from decoders.errors import EncodeError
 from decoders.limits import VALUE_NESTING_MAX
 from decoders.schema.body_json_form import bytes_from_json
+from decoders.values.avro.avro_schema import AvroField, AvroType
 from decoders.values.avro.logical_types import find_parser
-from decoders.values.avro.schema import AvroField, AvroType
 from decoders.wire.primitive_types import encode_varlong
 
 _FLOATS: Final = {"float": Struct("<f"), "double": Struct("<d")}

@@ -25,9 +25,9 @@ from uuid import UUID
 from decoders.errors import DecodeError, LimitExceeded
 from decoders.limits import SCHEMA_NESTING_MAX, VALUE_NESTING_MAX
 from decoders.schema.body_json_form import float_json, json_bytes
+from decoders.values.avro.avro_schema import AvroType
+from decoders.values.avro.avro_walker import parts_budget, read_long
 from decoders.values.avro.logical_types import find_formatter
-from decoders.values.avro.schema import AvroType
-from decoders.values.avro.walker import parts_budget, read_long
 from decoders.values.shortest_float import shorten_float
 
 Decode: TypeAlias = Callable[[bytes, int], tuple[Any, int]]

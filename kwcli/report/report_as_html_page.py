@@ -35,7 +35,7 @@ from kwcli.report.report_sections import (
 )
 from kwcli.report.svg_charts import Chart, draw_charts
 from kwcli.report.version_matrix import format_version_matrix
-from kwcli.stats.text import format_packets
+from kwcli.stats.statistics_as_text import format_packets
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row

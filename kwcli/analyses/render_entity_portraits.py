@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.analysis.client_and_broker_portraits import Brokers, Clients, Portraits
 from decoders.analysis.groups.group_rows import Groups
 from decoders.analysis.topic_portraits import TopicPortraits
-from decoders.analysis.transactions.transactions import Transactions
+from decoders.analysis.transactions.transactions_fold import Transactions
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.find_client_library import format_library
 from decoders.named_tuple import NamedTuple
@@ -35,7 +35,7 @@ from kwcli.analyses.draw_transaction_page import (
 from kwcli.analyses.render_answer import AnswerRenderer, flatten_value, format_software
 from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
-from kwcli.stats.text import OTHERS, explain_row_of_others, wrap_note
+from kwcli.stats.statistics_as_text import OTHERS, explain_row_of_others, wrap_note
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
