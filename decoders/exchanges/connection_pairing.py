@@ -178,7 +178,10 @@ CORRELATION: Final = Struct(">i")
 class PairingContext:
     """What the connections of one engine share, as far as pairing uses it."""
 
-    __slots__ = ("api_readers", "budget", "connections", "guesses", "other_rows", "out", "owners", "summary", "topics")
+    __slots__ = (
+        *("api_readers", "budget", "connections", "guesses", "learns_owners", "other_rows", "out", "owners", "summary"),
+        "topics",
+    )
 
     def __init__(self, needs: Needs, *, connections: bool = False) -> None:
         self.connections = connections  # give an Ended for each connection
@@ -190,6 +193,7 @@ class PairingContext:
         # The owners of delegation tokens, by token id. Rows for tables, which may be made of a part of the capture, do
         # without them: an owner is named on one connection, the token is used on others.
         self.owners: dict[str, str] = {}
+        self.learns_owners = not connections
         self.budget = MemoryBudget()
         self.summary = Summary()
         self.out: list[Settled] = []
@@ -626,7 +630,7 @@ class Pairing:
     def _read_settled_views(self, exchange: Exchange) -> None:
         """Take topic names, owners of delegation tokens and the state of a login from an exchange."""
         if exchange.api_key in TELLING_OWNERS:
-            if not self.context.connections:
+            if self.context.learns_owners:
                 from decoders.exchanges.sasl_logins import learn_owners
 
                 learn_owners(exchange, self.context.owners)

@@ -39,8 +39,6 @@ __all__ = [
     *("fetch_session", "make_fetch_session"),
 ]
 
-# Counts
-
 
 class Summary:
     """The counts of an engine so far. Errors are not counted, because exchanges are not decoded here."""
@@ -666,6 +664,15 @@ class Ended(Seen):
         ended.last_ns = max(client.last_ns, client.peer.last_ns)
         ended._count_segments_of_halves(client, client.peer)
         return ended
+
+    @property
+    def entry(self) -> Literal["refused", "silent"] | None:
+        """How a connection was not accepted; None where it was, or where that cannot be said."""
+        if not self.opened or self.client_bytes or self.server_bytes:
+            return None
+        if not self.server_packets:
+            return "silent"
+        return "refused" if self.how == "rst" and not self.server_quiet_ns and self.server_packets == 1 else None
 
     def _count_segments_of_halves(self, client: Half, server: Half) -> None:
         self.client_packets, self.client_bytes, self.client_gaps = client.packets, client.size, client.gaps

@@ -79,6 +79,13 @@ class Engine:
         """
         self.pairer.context.guesses = True
 
+    def report_ended_connections(self) -> None:
+        """Give an `Ended` for each connection, and the owners of delegation tokens as well.
+
+        To be called before the first `feed`, and after `resume`: the setting is no part of the state.
+        """
+        self.pairer.context.connections = True
+
     def leave_out_copies(self) -> None:
         """Leave out connections that the capture has twice, under other addresses (connection_copies.py).
 

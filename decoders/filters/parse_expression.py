@@ -325,6 +325,10 @@ DEPTH_MAX: Final = 100
 TEXT_MAX: Final = 64 * 1024
 
 
+# The fields that rows of skipped bytes have as well.
+_OF_ALL_ROWS: Final = frozenset({"connection", "time"})
+
+
 class Filter:
     """A question about exchanges. `phase`: the phase by which it is answered for every exchange."""
 
@@ -370,6 +374,13 @@ class Filter:
         """The fields that the filter asks about, those of bodies aside."""
         rows = {id(atom.row) for atom in self.node.list_atoms()}
         return frozenset(name for name, row in FIELDS.items() if id(row) in rows)
+
+    @property
+    def asks_for_connections(self) -> bool:
+        """Whether the filter asks for connections by their numbers, and for nothing else but times: then it can be
+        asked of a run of skipped bytes, too.
+        """
+        return "connection" in (names := {atom.name for atom in self.node.list_atoms()}) and names <= _OF_ALL_ROWS
 
     @property
     def asks_history(self) -> bool:

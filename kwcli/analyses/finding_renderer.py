@@ -112,7 +112,7 @@ def add_commands_to_stored_findings(rows: Iterable[Row], options: Sequence[str] 
 
 
 def _sniff_options_of_evidence(evidence: Sequence[dict[str, Any]], unique: dict[str, str], *, alone: bool) -> list[str]:
-    """The options of `kw sniff` that choose the exchanges of the evidence; none where there is no exchange.
+    """The options of `kw sniff` that choose the exchanges of the evidence, or the connections that are the evidence.
 
     An exchange is chosen by its first packet: between its packets lie those of others.
     """
@@ -124,7 +124,7 @@ def _sniff_options_of_evidence(evidence: Sequence[dict[str, Any]], unique: dict[
             packets.setdefault("" if alone or not file else f"{file}:", {})[str(each["packets"][0])] = None
     if packets:
         return [word for file, numbers in packets.items() for word in ("--packet", file + ",".join(numbers))]
-    known = dict.fromkeys(str(each["connection"]) for each in evidence[:_NAMED] if each["correlation_id"] is not None)
+    known = dict.fromkeys(str(each["connection"]) for each in evidence[:_NAMED])
     return ["--connection", ",".join(known)] if known else []
 
 

@@ -20,6 +20,7 @@ from kwcli.output.facts.line_fact_functions import (
     list_no_facts,
 )
 from kwcli.output.short_texts import (
+    ENDS_OF_CONNECTIONS,
     NS,
     UTC_ZONE,
     TimeZone,
@@ -294,10 +295,13 @@ class TextLines:
         seconds, ns = divmod(row.time_ns, NS)
         clock = self._clock if seconds == self._second else self._set_clock_to_second(seconds)
         to = {"request": " to broker", "response": " to client"}.get(row.direction or "", "")
+        api = "skipped"
         text = f"{format_size(row.size)}{to}: {SKIPPED.get(row.reason, row.reason)}"
         detail = row.detail.removeprefix("TLS: ") if row.reason == "tls" else row.detail
         if detail and detail not in text:
             text += f", {escape_text(detail)}"
+        if row.reason in ENDS_OF_CONNECTIONS:
+            api, text = "connection", f"{row.connection} from port {row.client.rpartition(':')[2]}: {row.detail}"
         client = row.client.rpartition(":")[0]
         gap = " " * sum(width + 1 for width in (w.software, w.address) if width)
         numbers = " " * sum(width + 1 for width in (w.connection, w.correlation, w.sent, w.got) if width)
@@ -308,7 +312,7 @@ class TextLines:
         return (
             f"{clock}{ns // 1_000_000:03d}{self._after_time}{'':>{w.took}} {p.client}{client:<{w.client}}{p.off} "
             f"{gap}{broker}{numbers}"
-            f"{p.sign['…']}…{p.off} {'skipped':<{w.api}} {text}"
+            f"{p.sign['…']}…{p.off} {api:<{w.api}} {text}"
         )
 
     def _set_clock_to_second(self, seconds: int) -> str:

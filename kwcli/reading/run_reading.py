@@ -116,6 +116,8 @@ class ReadingRun:
         else:
             ends = self._sink.end_of_connection is not None
             self._engine = Engine(ports, wanted, connections=ends, keys=self._keys)
+        if self._sink.has_connection_ends:
+            self._engine.report_ended_connections()
         self._engine.leave_out_copies()
         if capture.guess_requests:
             self._engine.guess_requests()
@@ -333,10 +335,10 @@ class ReadingRun:
             names, form = ", ".join(source.records), self._settings.format
             raise Failure(f"{names}: -o {form} shows bytes, which NDJSON of kw lacks: give the capture", Exit.USAGE)
         lacking = 0
-        if sink.end_of_connection is not None and sink.tables is None:
+        if (sink.end_of_connection is not None or sink.has_connection_ends) and sink.tables is None:
             for ended in source.ends():
                 if ports is None or _port_of(ended.connection_info.broker) in ports:
-                    sink.end_of_connection(ended)
+                    sink.take_connection_end(ended)
         for name, rows in source.read_recorded_rows():
             for row in rows:
                 if sink.needs_file_numbers and row.kind == "exchange":

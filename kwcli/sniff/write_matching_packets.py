@@ -97,7 +97,7 @@ _ROW_SAYS: Final = Struct(">Q")  # where its request begins, as the pairing coun
 # Fields that rows have only once they are numbered within their files.
 _NUMBERED: Final = frozenset({"file", "point", "packet"})
 # Skipped runs that are whole connections.
-_CONNECTIONS: Final = frozenset({"one_direction", "not_kafka", "tls", "copy"})
+_CONNECTIONS: Final = frozenset({"one_direction", "not_kafka", "tls", "copy", "empty"})
 
 
 class _WholeConnection:
@@ -187,7 +187,8 @@ class MatchingPacketsWriter:
         """Find the packets of rows, before these are numbered within their files; the others are numbered here."""
         for row in rows:
             wanted = self._selection is None or (
-                row.kind == "exchange" and (self._asks_for_files or self._selection.matches(row))
+                (row.kind == "exchange" or self._selection.asks_for_connections)
+                and (self._asks_for_files or self._selection.matches(row))  # type: ignore[arg-type]  # of all rows
             )
             if wanted:
                 self._pieces[id(row)] = self.find_packets_of_row(row)

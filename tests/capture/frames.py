@@ -5,14 +5,20 @@ from __future__ import annotations
 from ipaddress import ip_address
 from struct import pack
 
+from decoders.tcp.stream_chunks import ZERO_WINDOW
+
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 
 
 def tcp(source: int, target: int, seq: int, ack: int, flags: int, payload: bytes = b"", options: bytes = b"") -> bytes:
-    """A TCP segment; `options` is padded to four bytes."""
+    """A TCP segment; `options` is padded to four bytes, ZERO_WINDOW in `flags` is a window of 0."""
     options += bytes(-len(options) % 4)
     offset = (20 + len(options)) // 4 << 4
-    return pack(">HHIIBBHHH", source, target, seq, ack, offset, flags, 65535, 0, 0) + options + payload
+    return (
+        pack(">HHIIBBHHH", source, target, seq, ack, offset, flags & 255, 0 if flags & ZERO_WINDOW else 65535, 0, 0)
+        + options
+        + payload
+    )
 
 
 def ipv4(

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import gzip
 import json
+import shlex
 import subprocess
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from decoders.protocol_facts.api_keys import METADATA
 from kwcli.analyses.finding_renderer import quote_shell_word
 from kwcli.output.table import escape_markdown
+from tests.analysis.scenes import FIN, Scene
+from tests.analysis.silence_scenes import refused
+from tests.capture.spoken import spoken
 from tests.captures.shipped import FOLDER, capture_bytes
 from tests.cli.worlds import kw, world
 from tests.pipeline.odd import packets
@@ -104,6 +110,82 @@ def test_the_command_of_a_finding_shows_its_evidence(pieces: list[Path]) -> None
     assert ways == {"/dump.pcap00*", "", "/dump.pcap000"}
 
 
+SHIPPED = [*sorted((FOLDER / "incidents").glob("*.pcap.zst")), *sorted(FOLDER.glob("*.pcap*"))]
+
+
+def check_commands(file: Path) -> list[dict[str, Any]]:
+    """Run the command of each finding, as it is printed; gives the findings with evidence."""
+    found = [row for row in run_json("doctor", str(file)) if row["evidence"]]
+    for row in found:
+        _, *words = shlex.split(row["command"])
+        assert kw(*words, "-q", "-o", "text").out.strip(), row["command"]
+        if words[0] != "sniff":
+            continue  # kw trace shows the records, not the exchanges
+        shown = run_json(*words)
+        exchanges = {identify(each)[1:] for each in shown if each["kind"] == "exchange"}
+        connections = {(each["client"], each["broker"]) for each in shown}
+        for each in row["evidence"][:3]:
+            if each["correlation_id"] is None:
+                assert (each["client"], each["broker"]) in connections, row["command"]
+            else:
+                assert identify(each)[1:] in exchanges, row["command"]
+    return found
+
+
+@pytest.mark.one_in(15)
+@pytest.mark.parametrize("file", SHIPPED, ids=[file.name for file in SHIPPED])
+def test_each_command_shows_its_evidence(file: Path) -> None:
+    check_commands(file)
+
+
+CUT = reduce(
+    lambda scene, number: scene.ask(number, (METADATA, 9), line=number).reset(number + 90),
+    range(4),
+    Scene(),
+)
+SHUT = Scene().ask(0, (METADATA, 9)).shut(1, 12, broker=True).ask(20, (METADATA, 9))
+CLOSED = Scene(None).ask(0, (METADATA, 9)).speak(1, b"GET / HTTP/1.0\r\n\r\n", ends=FIN)
+
+
+@pytest.mark.parametrize(
+    ("scene", "finding", "shown"),
+    [
+        (refused(5.0, 6.0, 7.0, answered=(0.5, 9.0)), "no-connection", "from port 40001: SYN, refused (RST) 1µs later"),
+        (CUT, "idle-cut", "reset (RST) from the broker's side, which had sent nothing for 90s"),
+        (SHUT, "zero-window", "the TCP window of the broker's side was 0 for 11.00s at least"),
+        (CLOSED, "not-kafka", "closed (FIN) 5µs after its first packet"),
+    ],
+    ids=lambda part: part if isinstance(part, str) and " " not in part else "",
+)
+def test_a_command_shows_the_end_of_a_connection(scene: Scene, finding: str, shown: str, tmp_path: Path) -> None:
+    file = tmp_path / "scene.pcap"
+    file.write_bytes(spoken(scene.segments()))
+    (row,) = [row for row in check_commands(file) if row["id"] == finding]
+    _, *words = shlex.split(row["command"])
+    assert "--connection" in words
+    assert shown in kw(*words, "-o", "text").out
+    assert any(each["detail"] in shown for each in run_json(*words) if each["kind"] == "skipped")
+    again = tmp_path / "again.ndjson"
+    again.write_text(kw(*words, "-o", "ndjson").out)
+    assert kw("sniff", str(again), "-o", "ndjson").out == again.read_text()
+    silent = kw(*words[:-1], "-o", "text")
+    assert silent.out or "-v says how they began and ended" in silent.err
+
+
+@pytest.mark.long
+def test_a_command_shows_the_end_of_a_connection_in_tables(tmp_path: Path) -> None:
+    file, out = FOLDER / "incidents" / "advertised-port-closed.pcap.zst", str(tmp_path / "tables")
+    assert kw("pipeline", "run", str(file), "--out", out, "--bodies", "--engine", "local").code == 0
+    assert check_commands(Path(out))[0]["id"] == "no-connection"
+
+
+def test_packets_of_a_connection_without_exchanges_are_written(tmp_path: Path) -> None:
+    file, out = tmp_path / "scene.pcap", tmp_path / "out.pcapng"
+    file.write_bytes(spoken(refused(5.0).segments()))
+    assert kw("sniff", str(file), "--connection", "2", "-w", str(out)).code == 0
+    assert "2 packets" in kw("sniff", str(out)).err
+
+
 def test_a_file_that_stands_alone_is_not_named_again() -> None:
     (row, *_) = run_json("doctor", str(FOLDER / "tour.pcapng"), "--port", "9092,9093,9094")
     assert row["command"] == f"kw sniff {FOLDER}/tour.pcapng --port 9092,9093,9094 --packet 760,772,775 -v"
@@ -168,7 +250,8 @@ def test_every_packet_of_an_exchange_finds_it_also_where_its_sides_are_in_two_fi
     ],
 )
 def test_packets_and_connections_choose_exchanges(words: tuple[str, ...], count: int) -> None:
-    assert len(run_json("sniff", str(FOLDER / "tour.pcapng"), *words)) == count
+    rows = run_json("sniff", str(FOLDER / "tour.pcapng"), *words)
+    assert sum(row["kind"] == "exchange" for row in rows) == count
 
 
 @pytest.mark.parametrize("word", ["0", "x", "a:b", "9-7", "-7", "7-", "", "1099511627777"])

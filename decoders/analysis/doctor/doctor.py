@@ -237,10 +237,8 @@ class Doctor:
         host = host_of(info.client)
         observe_protocol_of_connection(seen, ended, host)
         if not ended.kafka:
-            silent = not ended.server_packets
-            refused = ended.how == "rst" and ended.server_quiet_ns == 0 and ended.server_packets == 1
-            if ended.opened and not (ended.client_bytes or ended.server_bytes) and (silent or refused):
-                seen.get_or_make("no-entry", host, info.broker, "silent" if silent else "refused").count_end(ended)
+            if ended.entry is not None:
+                seen.get_or_make("no-entry", host, info.broker, ended.entry).count_end(ended)
             return
         client = client_of(ended.client_id, info.client)
         if info.via_address is not None and not ended.server_bytes and ended.how in ("fin", "rst"):

@@ -18,7 +18,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.exchange_remarks import STRICT_REMARKS
 from decoders.protocols import REFUSED_TLS
 from decoders.wire.format_and_escape_text import format_size
-from kwcli.output.short_texts import NS, UTC_ZONE, TimeZone, count_of
+from kwcli.output.short_texts import ENDS_OF_CONNECTIONS, NS, UTC_ZONE, TimeZone, count_of
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled, Summary
@@ -56,8 +56,8 @@ _FRAMELESS: Final = ("garbage", "oversized")
 # How sizes by what the bytes are begin (`make_unframed_sizes`), and how many of these the closing line names.
 _NAMED: Final = "garbage: "
 _NAMES_MAX: Final = 2
-# The reason of runs that nothing is missing of: what stands before Kafka on a connection.
-_PREFIX: Final = "prefix"
+# The reasons of runs that nothing is missing of: what stands before Kafka on a connection, and ends of connections.
+_WHOLE: Final = ("prefix", *ENDS_OF_CONNECTIONS)
 # The reason of connections that the capture has twice, under other addresses.
 _COPY: Final = "copy"
 # Reasons for skipping whole connections, and what these are called.
@@ -87,12 +87,12 @@ def is_row_lossy(row: Settled) -> bool:
 
 def count_gaps_by_reason(runs: Mapping[str, int]) -> dict[str, int]:
     """The skipped runs of bytes, counted by reason, that are gaps in Kafka traffic."""
-    return {reason: count for reason, count in runs.items() if count and reason not in (*FOREIGN, _COPY, _PREFIX)}
+    return {reason: count for reason, count in runs.items() if count and reason not in (*FOREIGN, _COPY, *_WHOLE)}
 
 
 def describe_skipped_runs(runs: Mapping[str, int], sizes: Mapping[str, int]) -> list[str]:
     """`2 gaps (123B)`, `1 TLS connection`: the skipped runs of bytes and their sizes, by reason, in words."""
-    gaps = {reason: count for reason, count in runs.items() if count and reason not in (*CONNECTIONS, _PREFIX)}
+    gaps = {reason: count for reason, count in runs.items() if count and reason not in (*CONNECTIONS, *_WHOLE)}
     frameless = {reason: gaps.pop(reason) for reason in _FRAMELESS if reason in gaps}
     parts = (
         [f"{count_of(sum(gaps.values()), 'gap')} ({format_size(sum(sizes[reason] for reason in gaps))})"]

@@ -20,6 +20,7 @@ from decoders.named_tuple import NamedTuple
 from kwcli.output.renderers import Needs, Renderer, WantedPaths, Write, open_renderer, renderer_needs, shows_history
 from kwcli.reading.run_coverage import RunCoverage
 from kwcli.reading.sinks.closing_lines import ShownCounts, is_row_lossy
+from kwcli.reading.sinks.connection_end_rows import list_rows_with_ends, make_rows_of_end
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
 from kwcli.reading.sinks.row_output import (
     RowOutput,
@@ -109,13 +110,15 @@ class ReadingView(NamedTuple):
     remembers: bool = False  # the renderer asks for what went before on a connection
     libraries: bool = False  # the renderer asks for the libraries of clients alone
     ended: Callable[[Ended], None] | None = None  # takes the ends of connections, where there are no tables
+    has_connection_ends: bool = False  # rows say how connections ended that the filter asks for
     # Takes the names of the captures by their numbers, which packets have, too; the list may grow while they are read.
     name_files: Callable[[Sequence[str]], None] | None = None
 
 
 def make_format_view(settings: Settings) -> ReadingView:
     """The view of the format that `-o` names."""
-    return ReadingView(renderer_needs(settings), partial(open_renderer, settings), remembers=shows_history(settings))
+    opened = partial(open_renderer, settings)
+    return ReadingView(renderer_needs(settings), opened, remembers=shows_history(settings), has_connection_ends=True)
 
 
 def with_metrics_export(
@@ -179,6 +182,9 @@ class FilteredRowSink:
         self._ports = ports
         self._tap = tap
         self.tables = view.tables
+        self._asks_for_connections = selection is not None and selection.asks_for_connections
+        self.has_connection_ends = view.has_connection_ends and self._asks_for_connections
+        self._found_silent = False  # connections matched of which rows without bytes alone are there, and not shown
         self.end_of_connection = view.ended if view.tables is None else view.tables.end_connection
         self.needs_file_names = view.needs_file_names or needs_file_names(settings, selection)
         self._name_files = view.name_files
@@ -275,6 +281,8 @@ class FilteredRowSink:
         """Filter and show rows; False when as many as wanted have been shown."""
         if not rows:
             return True
+        if self.has_connection_ends:
+            rows = list_rows_with_ends(rows)
         if self.learn_from_rows is not None:
             self.learn_from_rows(rows)
         if self.host_names is not None:
@@ -306,10 +314,19 @@ class FilteredRowSink:
             self._tap.end_batch()
         return shown
 
+    def take_connection_end(self, ended: Ended) -> None:
+        """Take the end of a connection from tables."""
+        if self.end_of_connection is not None:
+            self.end_of_connection(ended)
+        else:
+            self.filter_and_show_rows([*make_rows_of_end(ended)])
+
     def _filter_rows(self, rows: list[Settled]) -> tuple[list[Settled], int]:
         """The exchanges that the filter wants, and how many others --errors leaves out that --errors all shows."""
         assert self._selection is not None
         wants = self._selection.matches
+        if self._asks_for_connections:
+            return [row for row in rows if wants(row)], 0  # type: ignore[arg-type]  # it asks for what all rows have
         found: list[Settled] = [row for row in rows if row.kind == "exchange" and wants(row)]
         if self._wider is None:
             return found, 0
@@ -322,8 +339,10 @@ class FilteredRowSink:
         self._renderer.learn_from(rows)
         found, expected = self._filter_rows(rows)
         self._expected += expected
-        if found:
+        if any(row.kind == "exchange" for row in found) or (found and self._renderer.shows_skipped):
             self._unmatched = None
+        elif found:
+            self._found_silent = True
         elif self._unmatched is not None:
             self._unmatched.examine_rows(rows)
         return found
@@ -384,4 +403,8 @@ class FilteredRowSink:
 
     def no_match_line(self) -> str | None:
         """The sentence that says why no row has matched; None where one has."""
-        return None if self._unmatched is None else self._unmatched.hint_line()
+        if self._unmatched is None:
+            return None
+        if self._found_silent:
+            return "no exchange on the connections that match; -v says how they began and ended"
+        return self._unmatched.hint_line()

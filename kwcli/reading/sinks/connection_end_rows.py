@@ -1,0 +1,65 @@
+"""Ends of connections in, rows out that say of them what no other row says: for filters that ask for connections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from decoders.exchanges.exchange import Skipped
+from decoders.wire.format_and_escape_text import format_latency
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Ended, Row, Settled
+
+__all__ = ["list_rows_with_ends", "make_rows_of_end"]
+
+_MS: Final = 1_000_000
+_ENDS: Final = {
+    "fin": "closed (FIN) {after} later",
+    "rst": "reset (RST) {after} later",
+    "idle": "its last packet {after} later",
+    "capture_end": "its last packet {after} later, not closed by the end of the capture",
+}
+
+
+def list_rows_with_ends(rows: Iterable[Row]) -> list[Settled]:
+    """The rows, with those of `make_rows_of_end` in the place of each end of a connection."""
+    return [found for row in rows for found in (make_rows_of_end(row) if row.kind == "connection" else [row])]
+
+
+def make_rows_of_end(ended: Ended) -> Iterator[Skipped]:
+    """Rows that stand for no bytes: for a connection without any, a TCP window of 0, a reset, an end without Kafka."""
+    info = ended.connection_info
+    if not (ended.client_bytes or ended.server_bytes):
+        yield Skipped(info, None, 0, "empty", _describe_empty_connection(ended), ended.time_ns)
+        return
+    for whose, shut_ns in (("client", ended.client_shut_ns), ("broker", ended.server_shut_ns)):
+        if shut_ns:
+            text = f"the TCP window of the {whose}'s side was 0 for {format_latency(shut_ns / _MS)} at least"
+            yield Skipped(info, None, 0, "shut", text, ended.last_ns)
+    if ended.how == "rst":
+        yield Skipped(info, None, 0, "reset", _describe_reset(ended), ended.last_ns)
+    elif ended.how == "fin" and not ended.kafka:
+        yield Skipped(info, None, 0, "closed", f"closed (FIN) {_describe_age(ended)}", ended.last_ns)
+
+
+def _describe_empty_connection(ended: Ended) -> str:
+    after = format_latency((ended.last_ns - ended.time_ns) / _MS)
+    if ended.entry == "refused":
+        return f"SYN, refused (RST) {after} later"
+    if ended.entry == "silent":
+        again = f", {ended.client_packets - 1} more in {after}" if ended.client_packets > 1 else ""
+        return f"SYN{again}, not answered"
+    begun = "opened" if ended.opened else "begun before the capture"
+    return f"{begun}, no byte, {_ENDS[ended.how].format(after=after)}"
+
+
+def _describe_reset(ended: Ended) -> str:
+    for whose, quiet_ns in (("client", ended.client_quiet_ns), ("broker", ended.server_quiet_ns)):
+        if quiet_ns:
+            return f"reset (RST) from the {whose}'s side, which had sent nothing for {format_latency(quiet_ns / _MS)}"
+    return f"reset (RST) {_describe_age(ended)}"
+
+
+def _describe_age(ended: Ended) -> str:
+    return f"{format_latency((ended.last_ns - ended.time_ns) / _MS)} after its first packet"
