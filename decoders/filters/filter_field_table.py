@@ -14,9 +14,9 @@ from decoders.capture.merge_captures import PACKET_NUMBER_MAX, packet_number_in_
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange import SESSION_PARTITIONS
 from decoders.filters.read_partitions_and_records import (
-    header_values,
-    header_values_of_record,
     key_of_record,
+    make_header_getter,
+    make_record_header_getter,
     partition_needs,
     partition_numbers,
     record_count,
@@ -394,8 +394,8 @@ HEADER: Final = "header"
 def header_field(name: str) -> FieldRow:
     """The field for the headers of a name; case counts, as on the wire."""
     text = f"values of the headers {name}"
-    of_record = header_values_of_record(name)
-    return FieldRow(R, "record_content", header_values(name), text, needs=record_needs, of_record=of_record)
+    of_record = make_record_header_getter(name)
+    return FieldRow(R, "record_content", make_header_getter(name), text, needs=record_needs, of_record=of_record)
 
 
 # `record.PATH`: a field of the records of internal topics.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from decoders.records.record_and_batch import Row
     from decoders.schema.api_declaration import Field
 
-__all__ = ["structure_paths", "structure_values", "structure_values_of_record"]
+__all__ = ["make_record_structure_getter", "make_structure_getter", "structure_paths"]
 
 _KEY: Final = 2
 _VALUE: Final = 3
@@ -50,13 +50,13 @@ def _list_declared_paths(fields: Iterable[Field], above: str) -> Iterator[str]:
         yield from _list_declared_paths(field.fields, f"{above}{field.name}.")
 
 
-def structure_values(path: str) -> Callable[[Exchange], list[Any]]:
+def make_structure_getter(path: str) -> Callable[[Exchange], list[Any]]:
     """A function that gives the values of the fields at a path in all records of an exchange; a secret has none."""
-    of_record = structure_values_of_record(path)
+    of_record = make_record_structure_getter(path)
     return lambda exchange: [each for topic, row in records_by_topic(exchange) for each in of_record(topic, row)]
 
 
-def structure_values_of_record(path: str) -> Callable[[str | None, Row], Iterable[Any]]:
+def make_record_structure_getter(path: str) -> Callable[[str | None, Row], Iterable[Any]]:
     """A function that gives the values of the fields at a path in one record; a secret has none."""
     steps = path.split(".")
 

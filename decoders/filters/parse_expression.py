@@ -592,7 +592,7 @@ def _find_internal_topic_field(word: Word, name: str, path: str) -> _FilterField
     if plain not in known:
         text = f"no record of an internal topic has a field {path!r}"
         raise FilterError(text, word.at + 1, word=name, candidates=[f"{RECORD}.{each}" for each in known])
-    get, of_record = structures.structure_values(plain), structures.structure_values_of_record(plain)
+    get, of_record = structures.make_structure_getter(plain), structures.make_record_structure_getter(plain)
     row = FieldRow(Phase.RESPONSE, "any", get, "a field of records", needs=structure_needs, of_record=of_record)
     return _FilterField(name, row)
 

@@ -85,12 +85,12 @@ def value_of_record(_topic: str | None, record: Row) -> tuple[str | None]:
     return (_text_of_bytes(record[_VALUE]),)
 
 
-def header_values_of_record(name: str) -> Callable[[str | None, Row], list[str | None]]:
+def make_record_header_getter(name: str) -> Callable[[str | None, Row], list[str | None]]:
     """A function that gives the values of all headers of this name in a record."""
     return lambda _topic, record: [_text_of_bytes(content) for key, content in record[_HEADERS] if key == name]
 
 
-def header_values(name: str) -> Callable[[Exchange], Iterator[str | None]]:
+def make_header_getter(name: str) -> Callable[[Exchange], Iterator[str | None]]:
     """A function that gives the values of all headers of this name in all records."""
 
     def values_of_headers(rows: Iterator[Any]) -> list[Any]:

@@ -42,7 +42,7 @@ def redact_record(record: Json) -> Json:
         changed |= redaction.redact_other_keys(record, key, version)
     answer = changed["response"]
     if key in ECHOING and isinstance(answer, dict) and not record.get(_MESSAGES_HIDDEN):
-        conceal = redaction.conceal(record)
+        conceal = redaction.find_concealer(record)
         if conceal is not None:
             changed["response"] = conceal_error_messages(answer, conceal)
             if conceal is redact_text and changed["response"] != answer:
@@ -58,7 +58,7 @@ class _Redaction:
         self.found: list[str | bytes] = []
         self._metadata = False
 
-    def conceal(self, record: Json) -> Conceal | None:
+    def find_concealer(self, record: Json) -> Conceal | None:
         """The function that takes secrets out of error messages (make_conceal_of_exchange); None: there are none."""
         undecoded = record.get("undecoded")
         if record.get("guessed") or (isinstance(undecoded, dict) and "request" in undecoded):

@@ -1,6 +1,6 @@
 """The addresses of a connection in, the PROXY head that names them out, of version 1 or 2.
 
-Source: HAProxy's proxy-protocol.txt, sections 2.1 and 2.2. What such a head says read_prefix.py reads.
+Source: HAProxy's proxy-protocol.txt, sections 2.1 and 2.2. What such a head says read_connection_prefix.py reads.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from struct import pack
 from typing import Final, Literal
 
-from decoders.protocols.read_prefix import PROXY_SIGNATURE
+from decoders.protocols.read_connection_prefix import PROXY_SIGNATURE
 
 __all__ = ["ProxyVersion", "make_proxy_head"]
 

@@ -73,7 +73,7 @@ def _make_struct_format(form: str, count: int, after: str) -> str:
     return ">" + (form % count if "%d" in form else form * count) + after
 
 
-def unpack_many(letter: str, count: int) -> Unpack:
+def make_array_unpacker(letter: str, count: int) -> Unpack:
     """The unpack_from function of an array too long for the tables."""
     return Struct(_make_struct_format("%d" + letter if len(letter) == 1 else letter, count, "")).unpack_from
 

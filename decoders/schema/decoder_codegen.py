@@ -34,7 +34,7 @@ MANY = 4
 _RUNTIME: Final = (
     "Crude", "add_error", "count", "count_or_null", "long_count", "long_count_or_null", "long_data",
     "long_data_or_null", "long_skip", "long_skip_or_null", "put_last", "put_last_json", "read_tags", "read_tags_json",
-    "limit_to_room", "size", "size_or_null", "skip_tags", "spend_values", "tag_count", "text", "unpack_many",
+    "limit_to_room", "size", "size_or_null", "skip_tags", "spend_values", "tag_count", "text", "make_array_unpacker",
     "uuid_texts", "uuids", "uvarint", "varint", "varlong",
 )  # fmt: skip
 
@@ -447,10 +447,10 @@ class ArrayReading:
             if field.nullable and field.compact:  # a uvarint 0 of more than one byte is null too
                 body.put_lines(f"if {number} < 0:", *(["    " + line for line in null] or ["    pass"]))
                 with body.indented_block("else:"):
-                    self._put_unpacked_array(f"unpack_many({letter!r}, {number})", "at")
+                    self._put_unpacked_array(f"make_array_unpacker({letter!r}, {number})", "at")
                     body.put_lines(f"at += {width} * {number}")
             else:
-                self._put_unpacked_array(f"unpack_many({letter!r}, {number})", "at")
+                self._put_unpacked_array(f"make_array_unpacker({letter!r}, {number})", "at")
                 body.put_lines(f"at += {width} * {number}")
 
     def _put_elements(self) -> None:
@@ -492,7 +492,7 @@ class ArrayReading:
         width = FIXED.get(field.kind)
         if width is not None:
             count = f"limit_to_room(left, {self.count})" if self.capped else self.count
-            self._put_unpacked_array(f"unpack_many({LETTERS[field.kind]!r}, {count})", "at")
+            self._put_unpacked_array(f"make_array_unpacker({LETTERS[field.kind]!r}, {count})", "at")
             body.put_lines(f"at += {width} * ({self.count})")
             return
         if self.want is not None:

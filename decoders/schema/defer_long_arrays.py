@@ -27,7 +27,7 @@ from decoders.errors import DecodeError, LimitExceeded, Malformed, without_frame
 from decoders.limits import METRICS_SIZE_MAX, PIECE, VALUE_WHOLE_MAX, VALUES_MAX
 from decoders.schema.api_declaration import FIXED, Plan, PlanField, least_size_of_element
 from decoders.schema.body_json_form import Hook, JsonForm
-from decoders.schema.codegen_support import CRUDE, unpack_many
+from decoders.schema.codegen_support import CRUDE, make_array_unpacker
 from decoders.schema.decode_and_encode import find_failure, make_trailing_error
 from decoders.schema.field_projection import SIZED
 from decoders.schema.lazy_decoder import JsonDecoder, get_json_decoder, get_projector
@@ -222,7 +222,7 @@ class DeferredArray(DeferredList):
         left = unread.count
         while left:
             count = min(max(PIECE // width, 1), left)
-            values = unpack_many(LETTERS[field.kind], count)(unread.data, at)
+            values = make_array_unpacker(LETTERS[field.kind], count)(unread.data, at)
             yield [form.element(field, value, self._path + "[]", {}) for value in values]
             at += width * count
             left -= count

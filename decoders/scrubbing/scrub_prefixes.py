@@ -11,7 +11,7 @@ from typing import Final
 
 import google_crc32c
 
-from decoders.protocols.read_prefix import PROXY_1, PROXY_2, PrefixHead, list_heads
+from decoders.protocols.read_connection_prefix import PROXY_1, PROXY_2, PrefixHead, list_heads
 from decoders.scrubbing.replace_names import FILLER, NameReplacer
 
 __all__ = ["scrub_prefix"]

@@ -1,4 +1,4 @@
-"""What stands on a connection before its own bytes: a value, which protocols/read_prefix.py makes of the bytes."""
+"""What stands on a connection before its own bytes: a value that protocols/read_connection_prefix.py makes."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 The problem. TLS begins like any connection, on any port. Its keys come from elsewhere and maybe late; a capture may
 lack its beginning, or records in the middle.
 
-The idea. What stands before a connection's own bytes (protocols/read_prefix.py) is cut off, and kept as
+The idea. What stands before a connection's own bytes (protocols/read_connection_prefix.py) is cut off, and kept as
 `Connection.prefix`. The first bytes behind it tell whether the connection is TLS. The chunks of a TLS connection are
 taken out of the stream, with or without keys; its facts are kept in `Connection.tls` for the row that reports it. Only
 a connection whose two hellos are in the capture can be decrypted, and only with a line of the key log for its client
@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from decoders.errors import DecodeError, Malformed, Truncated
 from decoders.limits import PREFIX_ALL_MAX, TLS_WAIT_ALL_MAX, TLS_WAIT_MAX, TLS_WAIT_NS
-from decoders.protocols.read_prefix import may_begin_prefix, read_prefix
+from decoders.protocols.read_connection_prefix import may_begin_prefix, read_connection_prefix
 from decoders.tcp.connection_and_halves import NOT_TLS, Connection
 from decoders.tcp.stream_chunks import Chunk, Close, Gap
 from decoders.tls.key_log import KeyLog, TlsSessions
@@ -241,7 +241,7 @@ class Decryption:
             self._decide_by_midstream_chunk(look, chunk, data)
 
     def _read_prefix_chunk(self, look: PossibleTlsConnection, chunk: Chunk, data: bytes) -> bool:
-        """Take a chunk for the prefix of a connection (protocols/read_prefix.py); False where there is none."""
+        """Take a chunk for the prefix of a connection (read_connection_prefix.py); False where there is none."""
         first = chunk[0] is look.connection.first
         if look.sender_first is None and not may_begin_prefix(data, opened=look.begun):
             self._end_prefix(look)
@@ -253,7 +253,9 @@ class Decryption:
         prefix = None
         try:
             begun_ns = look.chunks[0][1] if look.chunks else chunk[1]
-            prefix = read_prefix(asked, answered, opened=look.begun, sender_first=sender_first, time_ns=begun_ns)
+            prefix = read_connection_prefix(
+                asked, answered, opened=look.begun, sender_first=sender_first, time_ns=begun_ns
+            )
         except Truncated:
             if self._prefix_held <= PREFIX_ALL_MAX:
                 look.chunks.append(chunk)

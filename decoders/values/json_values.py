@@ -67,8 +67,8 @@ def _form_payload(schema: Any, value: Any) -> Any:
     if value is None or not isinstance(schema, dict):
         return value
     kind, name = schema.get("type"), schema.get("name")
-    if isinstance(name, str) and name in _FORMS:
-        return _FORMS[name](schema, value)
+    if isinstance(name, str) and name in _READABLE_FORMS:
+        return _READABLE_FORMS[name](schema, value)
     if kind == "struct" and isinstance(value, dict):
         fields = schema.get("fields")
         found = dict(value)
@@ -102,21 +102,21 @@ def _form_decimal(schema: Mapping[str, Any], value: Any) -> Any:
     return format_decimal(data, int(scale)) if int(scale) in _SCALES else value
 
 
-def _number_form(form: Callable[..., Any], *arguments: int) -> Callable[[Mapping[str, Any], Any], Any]:
+def _make_number_converter(form: Callable[..., Any], *arguments: int) -> Callable[[Mapping[str, Any], Any], Any]:
     return lambda _schema, value: form(value, *arguments) if type(value) is int else value
 
 
 # Name of a schema → the function that gives the readable form of its value.
-_FORMS: Final[dict[str, Callable[[Mapping[str, Any], Any], Any]]] = {
+_READABLE_FORMS: Final[dict[str, Callable[[Mapping[str, Any], Any], Any]]] = {
     f"{_CONNECT}Decimal": _form_decimal,
-    f"{_CONNECT}Date": _number_form(format_date),
-    f"{_CONNECT}Time": _number_form(format_time_of_day, _MILLIS),
-    f"{_CONNECT}Timestamp": _number_form(format_timestamp, _MILLIS),
-    f"{_DEBEZIUM}Date": _number_form(format_date),
-    f"{_DEBEZIUM}Time": _number_form(format_time_of_day, _MILLIS),
-    f"{_DEBEZIUM}MicroTime": _number_form(format_time_of_day, _MICROS),
-    f"{_DEBEZIUM}NanoTime": _number_form(format_time_of_day, _NANOS),
-    f"{_DEBEZIUM}Timestamp": _number_form(format_timestamp, _MILLIS),
-    f"{_DEBEZIUM}MicroTimestamp": _number_form(format_timestamp, _MICROS),
-    f"{_DEBEZIUM}NanoTimestamp": _number_form(format_timestamp, _NANOS),
+    f"{_CONNECT}Date": _make_number_converter(format_date),
+    f"{_CONNECT}Time": _make_number_converter(format_time_of_day, _MILLIS),
+    f"{_CONNECT}Timestamp": _make_number_converter(format_timestamp, _MILLIS),
+    f"{_DEBEZIUM}Date": _make_number_converter(format_date),
+    f"{_DEBEZIUM}Time": _make_number_converter(format_time_of_day, _MILLIS),
+    f"{_DEBEZIUM}MicroTime": _make_number_converter(format_time_of_day, _MICROS),
+    f"{_DEBEZIUM}NanoTime": _make_number_converter(format_time_of_day, _NANOS),
+    f"{_DEBEZIUM}Timestamp": _make_number_converter(format_timestamp, _MILLIS),
+    f"{_DEBEZIUM}MicroTimestamp": _make_number_converter(format_timestamp, _MICROS),
+    f"{_DEBEZIUM}NanoTimestamp": _make_number_converter(format_timestamp, _NANOS),
 }

@@ -64,12 +64,12 @@ def trace_records(
     downstream: bool,
 ) -> Exit:
     """Run `kw trace`; returns the exit code. Raises Failure or UsageError."""
-    from kwcli.net.connection_options import decode_values_of_answer
+    from kwcli.net.connection_options import add_value_reader_to_settings
 
     capture, asked = _split_off_question(capture)
     capture.check_usage()
     settings = shown.make_settings(env)
-    settings = decode_values_of_answer(env, settings, schemas, wanted=isinstance(asked, RecordCondition))
+    settings = add_value_reader_to_settings(env, settings, schemas, wanted=isinstance(asked, RecordCondition))
     if isinstance(asked, RecordCondition):
         asked.set_value_reader(settings.values)
     within = parse(capture.time_filter_text(env, settings.zone)).matches
@@ -100,11 +100,11 @@ def find_record_faults(
     values: bool,
 ) -> Exit:
     """Run `kw trace --duplicates`, `--losses` or `--misrouted`; returns the exit code. Raises Failure or UsageError."""
-    from kwcli.net.connection_options import decode_values_of_answer
+    from kwcli.net.connection_options import add_value_reader_to_settings
 
     capture.check_usage()
     settings = shown.make_settings(env)
-    settings = decode_values_of_answer(env, settings, schemas, wanted=values)
+    settings = add_value_reader_to_settings(env, settings, schemas, wanted=values)
     within = parse(capture.time_filter_text(env, settings.zone)).matches
     return run_answer(env, settings, capture, filters, RecordFaultRenderer(kind, settings, within))
 
@@ -322,7 +322,7 @@ def _draw_life(row: Row, settings: Settings) -> Iterator[str]:
     exact = zone.format_exact_time if settings.zone else None
     yield from wrap_note(f"{_name_record(row)}  {_describe_record(row)}".rstrip(), settings.width)
     if row["downstream_of"] is not None:
-        yield from wrap_note(_describe_source(row["downstream_of"], exact), settings.width)
+        yield from wrap_note(_describe_source_record(row["downstream_of"], exact), settings.width)
     events = row["events"]
     times = [each["time"] if exact is None else exact(each["time"]) for each in events]
     days = len({time[:10] for time in times}) > 1
@@ -355,7 +355,7 @@ def _draw_life(row: Row, settings: Settings) -> Iterator[str]:
         yield from (f"{paint.dim}{line}{paint.off}" for line in wrap_note(note, settings.width))
 
 
-def _describe_source(source: Row, exact: Callable[[str], str] | None) -> str:
+def _describe_source_record(source: Row, exact: Callable[[str], str] | None) -> str:
     """From which record this one follows, and by what that is known."""
     read = (source["read"] if exact is None else exact(source["read"]))[11:23]
     names = [each if each == "traceparent" else f"header {escape_text(each)}" for each in source["headers"]]

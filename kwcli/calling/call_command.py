@@ -23,7 +23,7 @@ from kwcli.calling.request_builder import RequestDraft
 from kwcli.calling.words import SHORT_WORDS
 from kwcli.calling.words.path_value_words import parse_body_words
 from kwcli.names_in_any_spelling import find_api
-from kwcli.net.connection_options import ask_schema_registry, read_config
+from kwcli.net.connection_options import add_schema_registry_to_settings, read_config
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _run_call_plan(
     plan = CallPlan(found, draft, choice, target, asked.split, asked.repeat, asked.interval_s or INTERVAL_S)
     config = read_config(env, connection, verbose=settings.verbose)
     draft.controllers = config.controllers
-    ask_schema_registry(env, settings, config.registry)
+    add_schema_registry_to_settings(env, settings, config.registry)
     run = CallRun(env, config, plan, output, settings)
     try:
         return run.run()

@@ -18,7 +18,7 @@ from decoders.wire.format_and_escape_text import escape_text, format_latency
 from kwcli.calling.words.resolve_body_paths import SelectPath
 from kwcli.output import FACT_FORMATS, RECORD_FORMATS
 from kwcli.output.body_printer import BodyPrinter, decode_failure_lines, encode_lines, find_message_plan, format_scalar
-from kwcli.output.decoded_values import make_text_options
+from kwcli.output.format_decoded_values import make_text_options
 from kwcli.output.renderers import WantedPaths, open_renderer, renderer_needs
 from kwcli.output.short_texts import count_of, cut, palette
 from kwcli.output.write_json_values import JsonWriter, open_value_writer

@@ -140,9 +140,9 @@ def command(
         refuse_given_options("with --explain, which prints text, json or ndjson", among=("output",))
     settings = shown.make_settings(env, content, live=not inputs or "-" in inputs)
     if registry != RegistryOptions():
-        from kwcli.net.connection_options import use_named_registry
+        from kwcli.net.connection_options import add_named_registry_to_settings
 
-        settings = use_named_registry(env, settings, content, registry)
+        settings = add_named_registry_to_settings(env, settings, content, registry)
     if said.structure is not None:
         from kwcli.decoding.decode_structures import print_structures, run_decode_as_structure
         from kwcli.names_in_any_spelling import find_structure_name

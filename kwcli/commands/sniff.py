@@ -80,9 +80,9 @@ def command(
         raise click.UsageError("raw bytes are not for a terminal; redirect them or use -o hex")
     settings = shown.make_settings(env, content, live=capture.is_live)
     if registry != RegistryOptions():
-        from kwcli.net.connection_options import use_named_registry
+        from kwcli.net.connection_options import add_named_registry_to_settings
 
-        settings = use_named_registry(env, settings, content, registry)
+        settings = add_named_registry_to_settings(env, settings, content, registry)
     if capture.write and not capture.places:
         from kwcli.sniff.write_matching_packets import show_and_copy_rows
 

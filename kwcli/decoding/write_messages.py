@@ -29,7 +29,7 @@ class MessageOutput:
         self._options = settings.make_record_options()
         self._records = open_value_writer(settings, self._write) if settings.format in VALUE_WRITERS else None
         if self._records is None and settings.values is not None:
-            from kwcli.output.decoded_values import make_text_options
+            from kwcli.output.format_decoded_values import make_text_options
 
             self._options = make_text_options(settings)
         self._explained: set[int] = set()
@@ -82,7 +82,7 @@ class MessageOutput:
             self._records.close()
         self._env.stdout.flush()
         if self._settings.values is not None and not self._settings.quiet:
-            from kwcli.output.decoded_values import list_missing_schemas
+            from kwcli.output.format_decoded_values import list_missing_schemas
 
             for line in list_missing_schemas(self._settings.values.missing):
                 self._env.report(f"kw: {line}")

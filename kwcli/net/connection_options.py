@@ -137,7 +137,7 @@ def login_options(command: Command) -> Command:
     return add_options(pass_options_as_value("connection", ConnectionOptions, _LOGIN)(command), *_LOGIN_OPTIONS)
 
 
-def ask_schema_registry(
+def add_schema_registry_to_settings(
     env: Environment, settings: Settings, config: RegistrySettings | None, *, wanted: bool = False
 ) -> Settings:
     """The settings, whose reader of values asks a registry for schemas that it lacks. Raises Failure.
@@ -154,7 +154,7 @@ def ask_schema_registry(
     return settings._replace(values=reader)
 
 
-def use_named_registry(
+def add_named_registry_to_settings(
     env: Environment, settings: Settings, content: ContentOptions, registry: RegistryOptions
 ) -> Settings:
     """The settings, whose reader of values asks the registry that -X and -F name, if they do. Raises Failure."""
@@ -164,17 +164,21 @@ def use_named_registry(
 
     properties = [KeyValue().convert(word, None, None) for word in registry.properties]
     config = build_client_config(env, ConnectionOptions(properties=properties, config_files=registry.config_files))
-    return ask_schema_registry(env, settings, config.registry, wanted=True)
+    return add_schema_registry_to_settings(env, settings, config.registry, wanted=True)
 
 
-def decode_values_of_answer(env: Environment, settings: Settings, schemas: SchemaOptions, *, wanted: bool) -> Settings:
+def add_value_reader_to_settings(
+    env: Environment, settings: Settings, schemas: SchemaOptions, *, wanted: bool
+) -> Settings:
     """The settings, with a reader of values where an answer or a filter of it needs one. Raises Failure.
 
     `wanted`: the answer is about decoded keys and values.
     """
     content = ContentOptions(schemas=schemas.schemas)
     settings = settings._replace(values=content.make_value_reader(env, wanted=wanted))
-    return use_named_registry(env, settings, content, RegistryOptions(schemas.properties, schemas.config_files))
+    return add_named_registry_to_settings(
+        env, settings, content, RegistryOptions(schemas.properties, schemas.config_files)
+    )
 
 
 class ConnectingCommand(click.Command):

@@ -19,7 +19,7 @@ from kwcli.output.body_printer import (
     format_remark_lines,
     format_scalar,
 )
-from kwcli.output.decoded_values import put_decoded_texts_in_records
+from kwcli.output.format_decoded_values import put_decoded_texts_in_records
 from kwcli.output.short_texts import Palette, cell_width, cut, named_ends, palette
 
 if TYPE_CHECKING:

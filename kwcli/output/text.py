@@ -577,8 +577,8 @@ class Text(LineRenderer):
 
     def _exchange_lines_with_bodies(self, rows: list[Settled]) -> Iterator[str]:
         """The lines of the rows, each with the lines that belong below it."""
-        from kwcli.output.decoded_values import make_text_options
         from kwcli.output.exchange_details import exchange_detail_lines
+        from kwcli.output.format_decoded_values import make_text_options
 
         if self._options is None:
             self._options = make_text_options(self._settings)  # once: readers of records are kept for each

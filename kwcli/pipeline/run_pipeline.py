@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.wire.format_and_escape_text import escape_text
-from kwcli.output.decoded_values import list_missing_schemas
+from kwcli.output.format_decoded_values import list_missing_schemas
 from kwcli.pipeline.captures_covered_by_run import CoveredCaptures, find_captures_asked_for, with_covered_captures
 from kwcli.pipeline.choose_engine import EngineChoice, choose_engine
 from kwcli.pipeline.engine_job_and_result import EngineResult, JobSpec, build_job_spec

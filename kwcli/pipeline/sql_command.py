@@ -82,9 +82,9 @@ def run_sql(
     query = read_query(env, word)
     records = _asks_about_records(query)
     if records or schemas != SchemaOptions():
-        from kwcli.net.connection_options import decode_values_of_answer
+        from kwcli.net.connection_options import add_value_reader_to_settings
 
-        settings = decode_values_of_answer(env, settings, schemas, wanted=records)
+        settings = add_value_reader_to_settings(env, settings, schemas, wanted=records)
     if folders:
         refuse_given_options("on tables, which hold what their run selected: filter in the query", _CHOOSING)
         return _query_tables(env, settings, folders, query, limit, records=records)

@@ -82,7 +82,7 @@ class PieceWriter(Protocol):
     def write(self, data: bytes) -> None:
         """Keep a piece, of whole blocks; b"" as time passes."""
 
-    def add_header(self, data: bytes) -> None:
+    def add_block_for_all_files(self, data: bytes) -> None:
         """Keep a block that the packets after it need, in each further file too."""
 
     def close(self) -> None:
@@ -224,7 +224,7 @@ def _open_bound_socket(name: str, program: bytes, *, drops_outgoing: bool) -> An
         sock.ins.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         index = struct.pack("=IHH8s", socket.if_nametoindex(name), PACKET_MR_PROMISC, 0, b"")
         sock.ins.setsockopt(SOL_PACKET, PACKET_ADD_MEMBERSHIP, index)
-        sock.outs = sock.ins if drops_outgoing and not _ignores_outgoing(sock.ins) else None
+        sock.outs = sock.ins if drops_outgoing and not _set_ignore_outgoing(sock.ins) else None
         sock.ins.bind((name, ETH_P_ALL))
         if number := sock.ins.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):  # the interface is down
             raise OSError(number, os.strerror(number))
@@ -237,8 +237,8 @@ def _open_bound_socket(name: str, program: bytes, *, drops_outgoing: bool) -> An
     return sock
 
 
-def _ignores_outgoing(sock: socket.socket) -> bool:
-    """Whether the kernel leaves packets on their way out to others; if it does not, scapy drops them."""
+def _set_ignore_outgoing(sock: socket.socket) -> bool:
+    """Ask the kernel to leave out packets on their way out; whether it does: if it does not, scapy drops them."""
     try:
         sock.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
     except OSError:  # before Linux 4.20

@@ -22,7 +22,7 @@ from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.exchanges.topic_arrays import batch_array
 from decoders.messages.registries.registry_traffic import SCHEMAS_TOPIC, RegistryTraffic
 from decoders.values.schemas_and_decoded_values import RegisteredSchema, SchemaOrigin
-from kwcli.output.decoded_values import list_missing_schemas
+from kwcli.output.format_decoded_values import list_missing_schemas
 from kwcli.output.short_texts import count_of
 from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.reading.read_captures_by_time import Captures

@@ -22,7 +22,7 @@ from kwcli import VERSION
 from kwcli.output.short_texts import count_of, cut
 from kwcli.report.build_report import Report, format_report_time, list_report_sentences
 from kwcli.report.group_articles import format_group_articles
-from kwcli.report.page_style import SCRIPT, STYLE
+from kwcli.report.page_style_and_script import SCRIPT, STYLE
 from kwcli.report.report_sections import (
     NOTHING,
     SECTIONS,

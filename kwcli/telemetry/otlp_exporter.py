@@ -46,7 +46,7 @@ from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode,
 
 from decoders.analysis.exchange_facts import RECORDS, records_by_partition
 from decoders.analysis.read_dimension_values import DIMENSIONS, paths_of_dimensions
-from decoders.filters.read_partitions_and_records import header_values
+from decoders.filters.read_partitions_and_records import make_header_getter
 from decoders.limits import SPANS_HELD_MAX
 from decoders.protocol_facts.api_keys import FETCH, OFFSET_COMMIT, PRODUCE, SHARE_ACKNOWLEDGE, SHARE_FETCH
 from decoders.protocol_facts.errors.error_codes import error_name
@@ -119,7 +119,7 @@ _SCOPE: Final = InstrumentationScope("kw", VERSION)
 
 _topics: Final = DIMENSIONS["topic"].get
 _groups: Final = DIMENSIONS["group"].get
-_traceparents: Final = header_values("traceparent")
+_traceparents: Final = make_header_getter("traceparent")
 
 
 class Exporter:

@@ -16,7 +16,7 @@ from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.filters import parse
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
-from decoders.protocols.read_prefix import read_prefix
+from decoders.protocols.read_connection_prefix import read_connection_prefix
 from decoders.tcp.stream_chunks import Segment
 from tests.exchanges.prefixes import PREFIXES, PROXY_1, REFUSED, kafka, proxy_2
 from tests.exchanges.talks import Turns, run, segments
@@ -145,15 +145,15 @@ def test_records_read_again_behind_the_skipped_head() -> None:
 def test_a_prefix_that_is_cut_off_may_go_on(name: str) -> None:
     turns, client, target, protocol = PREFIXES[name]
     asked, answered = (b"".join(data for from_client, data in turns if from_client is side) for side in (True, False))
-    found = read_prefix(asked + b"\0", answered)
+    found = read_connection_prefix(asked + b"\0", answered)
     assert (found.protocol, found.client, found.target) == (protocol, client, target)
     assert found.sizes == (len(asked), len(answered))
     for end in range(len(asked) + 1):
         with pytest.raises(Truncated):
-            read_prefix(asked[:end], b"")
+            read_connection_prefix(asked[:end], b"")
     for end in range(len(answered)):
         with pytest.raises(Truncated):
-            read_prefix(asked + b"\0", answered[:end])
+            read_connection_prefix(asked + b"\0", answered[:end])
 
 
 @pytest.mark.parametrize("seed", range(300))
@@ -165,14 +165,14 @@ def test_changed_bytes_raise_nothing_else(seed: int) -> None:
         for _ in range(rng.randint(0, 3) if side else 0):
             side[rng.randrange(len(side))] = rng.randrange(256)
     with suppress(DecodeError):
-        read_prefix(bytes(sides[0]) + b"\0", bytes(sides[1]))
+        read_connection_prefix(bytes(sides[0]) + b"\0", bytes(sides[1]))
     changed = [(client, bytes(sides[not client])) for client in (True, False) if sides[not client]]
     run(spoken(changed + kafka(), most=rng.choice([1448, 7])))
 
 
 def test_a_head_without_end_is_given_up() -> None:
     with pytest.raises(Malformed):
-        read_prefix(b"CONNECT " + b"a" * (1 << 17), b"")
+        read_connection_prefix(b"CONNECT " + b"a" * (1 << 17), b"")
     row, *_ = run(spoken([(True, b"CONNECT kafka1:9092 HTTP/1.1\r\n" + b"A: b\r\n" * 9000)]))
     assert isinstance(row, Skipped)
     assert row.detail.startswith("HTTP/1: CONNECT kafka1:9092")

@@ -15,7 +15,7 @@ import pytest
 
 from decoders.limits import LIVE_PROXY_HEAD_MAX
 from decoders.protocols.make_proxy_head import make_proxy_head
-from decoders.protocols.read_prefix import count_bytes_of_proxy_head, read_proxy_head
+from decoders.protocols.read_connection_prefix import count_bytes_of_proxy_head, read_proxy_head
 from kwcli.net.config.client_config import KeyStoreFile, TlsSettings
 from kwcli.playground.run_playground import LibrdkafkaMock
 from kwcli.playground.tls_certificates import write_tls_certificates

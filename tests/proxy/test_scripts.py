@@ -10,7 +10,7 @@ import pytest
 import decoders
 from decoders.schema.api_declaration import Side
 from kwcli.proxy.deciding.scripts.script_api import Exchanged, ScriptError, load_script
-from kwcli.proxy.deciding.scripts.script_process import pack_message, run_message, unpack_messages
+from kwcli.proxy.deciding.scripts.script_child_process import pack_message, run_message, unpack_messages
 from kwcli.proxy.log.redact_streams import find_secrets
 from tests.proxy.stage import FETCH, HEARTBEAT, METADATA, PRODUCE, framed, request, response
 

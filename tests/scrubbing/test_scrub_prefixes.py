@@ -9,7 +9,7 @@ from random import Random
 import google_crc32c
 import pytest
 
-from decoders.protocols.read_prefix import list_heads, read_prefix
+from decoders.protocols.read_connection_prefix import list_heads, read_connection_prefix
 from decoders.scrubbing.pseudonyms import Pseudonyms
 from decoders.scrubbing.replace_names import NameReplacer
 from decoders.scrubbing.scrub_prefixes import scrub_prefix
@@ -36,7 +36,7 @@ def test_a_prefix_keeps_its_form(name: str) -> None:
     made, answer = scrub_prefix(NameReplacer(Pseudonyms(b"key")), asked, answered)
     assert (len(made), len(answer)) == (len(asked), len(answered))
     assert not [word for word in NAMES if word in made or word in answer]
-    before, after = read_prefix(asked + b"\0", answered), read_prefix(made + b"\0", answer)
+    before, after = read_connection_prefix(asked + b"\0", answered), read_connection_prefix(made + b"\0", answer)
     assert (after.protocol, after.sizes) == (before.protocol, before.sizes)
     for was, now in ((before.client, after.client), (before.target, after.target)):
         assert was.rpartition(":")[2] == now.rpartition(":")[2]

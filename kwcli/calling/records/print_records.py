@@ -17,7 +17,7 @@ from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.deferred_json import DeferredText
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.body_printer import format_scalar
-from kwcli.output.decoded_values import format_decoded_field, read_decoded_value
+from kwcli.output.format_decoded_values import format_decoded_field, read_decoded_value
 from kwcli.output.short_texts import Palette, TimeZone, count_of
 from kwcli.output.write_json_values import JsonWriter
 

@@ -101,10 +101,12 @@ def command(
         raise Failure("--values and --schemas are for traffic (FILE, -i): leave them out with -b", Exit.USAGE)
     settings = shown.make_settings(env)
     if not live and (asked.values or asked.schemas or connection.properties):
-        from kwcli.net.connection_options import decode_values_of_answer
+        from kwcli.net.connection_options import add_value_reader_to_settings
 
         registry = tuple(f"{name}={value}" for name, value in connection.properties)
-        settings = decode_values_of_answer(env, settings, SchemaOptions(asked.schemas, registry), wanted=asked.values)
+        settings = add_value_reader_to_settings(
+            env, settings, SchemaOptions(asked.schemas, registry), wanted=asked.values
+        )
     renderer = DoctorRenderer(settings, read_thresholds(asked.thresholds))
     renderer.fail_on = asked.fail_on
     if asked.ignore_path is not None:

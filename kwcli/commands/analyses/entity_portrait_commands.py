@@ -105,9 +105,9 @@ def command(word: str) -> click.Command:
             settings = shown.make_settings(env)
             if not values and schemas == SchemaOptions():
                 return settings
-            from kwcli.net.connection_options import decode_values_of_answer
+            from kwcli.net.connection_options import add_value_reader_to_settings
 
-            return decode_values_of_answer(env, settings, schemas, wanted=values)
+            return add_value_reader_to_settings(env, settings, schemas, wanted=values)
 
         return show_portraits(word, env, capture, name, filters, make_settings)
 

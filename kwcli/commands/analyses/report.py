@@ -69,9 +69,9 @@ def command(
     page.check()
     settings = shown.make_settings(env)._replace(records=asked.records, reveal_secrets=asked.reveal_secrets)
     if asked.values or schemas != SchemaOptions():
-        from kwcli.net.connection_options import decode_values_of_answer
+        from kwcli.net.connection_options import add_value_reader_to_settings
 
-        settings = decode_values_of_answer(env, settings, schemas, wanted=asked.values)
+        settings = add_value_reader_to_settings(env, settings, schemas, wanted=asked.values)
     release = RELEASES[-1] if asked.target is None else find_release(asked.target)
     within = parse(capture.time_filter_text(env, settings.zone)).matches
     renderer = ReportRenderer(env, settings, release, page.html_path, within)

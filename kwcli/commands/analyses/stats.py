@@ -91,9 +91,9 @@ def command(
         )
     settings, words = shown.make_settings(env), parse_options(words)
     if words.reads_values or schemas != SchemaOptions():
-        from kwcli.net.connection_options import decode_values_of_answer
+        from kwcli.net.connection_options import add_value_reader_to_settings
 
-        settings = decode_values_of_answer(env, settings, schemas, wanted=words.reads_values)
+        settings = add_value_reader_to_settings(env, settings, schemas, wanted=words.reads_values)
     within = parse(capture.time_filter_text(env, settings.zone)).matches
     counting = make_stats_view(words, settings, within, partial(report_sentences, env, settings))
     return ReadingRun(env, settings, capture, filters, view=counting, strict=strict).run().exit_code()

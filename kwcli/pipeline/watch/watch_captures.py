@@ -42,7 +42,7 @@ from kwcli.analyses.finding_renderer import add_commands_to_stored_findings, lis
 from kwcli.analyses.render_answer import answer_record
 from kwcli.analyses.render_doctor_answer import read_thresholds
 from kwcli.malloc_trim import Trimmer
-from kwcli.output.decoded_values import list_missing_schemas
+from kwcli.output.format_decoded_values import list_missing_schemas
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.choose_engine import choose_engine
 from kwcli.pipeline.engine_job_and_result import JobSpec, build_job_spec

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from decoders.frames.framing import FrameDirection
-from decoders.protocols.read_prefix import list_heads, make_prefix_of_heads
+from decoders.protocols.read_connection_prefix import list_heads, make_prefix_of_heads
 from decoders.tcp.connection_and_halves import Connection
 from decoders.tcp.stream_chunks import Chunk, Close, Gap, How
 from decoders.wire.format_and_escape_text import format_size

@@ -361,5 +361,5 @@ class _PacketKeeper:
         interface = self._interfaces.get((place, link_type))
         if interface is None:
             interface = self._interfaces[place, link_type] = len(self._interfaces)
-            self.writer.add_header(self._pcapng.make_interface_block(link_type, self._points[place]))
+            self.writer.add_block_for_all_files(self._pcapng.make_interface_block(link_type, self._points[place]))
         return self._pcapng.make_commented_packet_block(time_ns, frame, (), wire=wire, interface=interface)

@@ -40,7 +40,7 @@ class PacketFile:
         if data and not self.failed:
             self._try_action(lambda: self._append_to_file(data))
 
-    def add_header(self, data: bytes) -> None:
+    def add_block_for_all_files(self, data: bytes) -> None:
         """Write a block that the packets after it need."""
         self.write(data)
 
@@ -113,7 +113,7 @@ class PacketRing(PacketFile):
             super().write(data[at:end])
             at = end
 
-    def add_header(self, data: bytes) -> None:
+    def add_block_for_all_files(self, data: bytes) -> None:
         """Write a block that the packets after it need, at the beginning of each further file too."""
         self._header += data
         if not self._closed and not self.failed:

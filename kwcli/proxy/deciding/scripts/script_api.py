@@ -54,7 +54,7 @@ __all__ = [
     "format_error_place",
     "load_script",
     "on",
-    "run_handlers",
+    "run_handlers_and_return_line",
 ]
 
 Action = Literal["pass", "answer", "close", "reset", "hold"]
@@ -377,7 +377,7 @@ def _copy_with_stars(value: Any, path: str, moved: dict[str, RedactedValue]) -> 
     return value
 
 
-def run_handlers(handlers: Iterable[Handler], exchange: ScriptExchange) -> int:
+def run_handlers_and_return_line(handlers: Iterable[Handler], exchange: ScriptExchange) -> int:
     """Call functions with the exchange, one after the other; the line of the last function called, 0 for none.
 
     Raises what a function raises.

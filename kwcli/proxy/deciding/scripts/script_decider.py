@@ -1,4 +1,4 @@
-"""A script in; decisions about frames out, made by the script in a process of its own (script_process.py).
+"""A script in; decisions about frames out, made by the script in a process of its own (script_child_process.py).
 
 ```
 relay ──▶ intercepted frame ──▶ filters ──▶ stars for secrets ──▶ process ──▶ answer ──▶ secrets back ──▶ Decision
@@ -54,7 +54,7 @@ from kwcli.proxy.deciding.ask_deciders import ClientConnection
 from kwcli.proxy.deciding.faults.parse_rule import is_known_at
 from kwcli.proxy.deciding.held_exchanges import HeldExchanges
 from kwcli.proxy.deciding.match_filters import FilterContext, FilteredConnection
-from kwcli.proxy.deciding.scripts.script_process import pack_message, unpack_messages
+from kwcli.proxy.deciding.scripts.script_child_process import pack_message, unpack_messages
 from kwcli.proxy.log.redact_streams import find_secrets, may_have_secret
 from kwcli.proxy.relay.frame_decisions import PASS, Decision, InterceptedExchange, Then
 from kwcli.run_environment import Failure
@@ -80,7 +80,7 @@ _WATCH_S: Final = 0.5
 _REAP_S: Final = 0.2  # for a process that has closed its end
 _CODE: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
-    "from kwcli.proxy.deciding.scripts.script_process import main; main(int(sys.argv[1]), sys.argv[3])"
+    "from kwcli.proxy.deciding.scripts.script_child_process import main; main(int(sys.argv[1]), sys.argv[3])"
 )
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ENDS: Final = {"close": Then.CLOSE, "reset": Then.RESET}

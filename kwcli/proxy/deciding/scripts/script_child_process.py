@@ -30,7 +30,7 @@ from kwcli.proxy.deciding.scripts.script_api import (
     ScriptExchange,
     format_error_place,
     load_script,
-    run_handlers,
+    run_handlers_and_return_line,
 )
 
 __all__ = ["HEAD", "main", "pack_message", "run_message", "unpack_messages"]
@@ -110,7 +110,7 @@ def run_message(script: Script, number: int, functions: list[int], exchanged: Ex
     line = handlers[0].line
     try:
         exchange = ScriptExchange(exchanged)
-        line = run_handlers(handlers, exchange)
+        line = run_handlers_and_return_line(handlers, exchange)
         new = exchange.build_changed_frame() if exchange.action in ("pass", "hold") else None
     except (DecodeError, EncodeError) as error:
         return pack_message(answer | {"error": f"{script.path}:{line}: {error}"})

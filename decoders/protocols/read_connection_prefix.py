@@ -37,7 +37,7 @@ __all__ = [
     "list_heads",
     "make_prefix_of_heads",
     "may_begin_prefix",
-    "read_prefix",
+    "read_connection_prefix",
     "read_proxy_head",
 ]
 
@@ -93,7 +93,7 @@ def may_begin_prefix(data: bytes, *, opened: bool) -> bool:
     return any(data.startswith(mark) or mark.startswith(data) for mark in marks)
 
 
-def read_prefix(
+def read_connection_prefix(
     asked: bytes, answered: bytes, *, opened: bool = True, sender_first: bool = True, time_ns: int = 0
 ) -> ConnectionPrefix:
     """The prefix at the beginning of a connection, from what its first speaker and the other side have sent so far.
@@ -121,7 +121,7 @@ def make_prefix_of_heads(heads: Sequence[PrefixHead], *, sender_first: bool = Tr
 
 
 def list_heads(asked: bytes, answered: bytes, *, opened: bool = True) -> list[PrefixHead]:
-    """The heads at the beginning of a connection. Raises Truncated and Malformed like `read_prefix`."""
+    """The heads at the beginning of a connection. Raises as `read_connection_prefix` does."""
     found: list[PrefixHead] = []
     at = answer_at = 0
     while len(found) < _HEADS_MAX:
@@ -140,7 +140,7 @@ def list_heads(asked: bytes, answered: bytes, *, opened: bool = True) -> list[Pr
 
 
 def _read_head(asked: bytes, answered: bytes, *, opened: bool) -> PrefixHead:
-    """The head at the beginning of what one side sends. Raises Truncated and Malformed like `read_prefix`."""
+    """The head at the beginning of what one side sends. Raises as `read_connection_prefix` does."""
     if not asked:
         raise Truncated("nothing yet")
     if not may_begin_prefix(asked, opened=opened):
@@ -154,7 +154,7 @@ def _read_head(asked: bytes, answered: bytes, *, opened: bool) -> PrefixHead:
 
 
 def read_proxy_head(data: bytes) -> PrefixHead:
-    """The PROXY head at the beginning of what a sender sends. Raises Truncated and Malformed like `read_prefix`."""
+    """The PROXY head at the beginning of what a sender sends. Raises as `read_connection_prefix` does."""
     if not data:
         raise Truncated("nothing yet")
     read = {b"P": _read_proxy_1, b"\r": _read_proxy_2}.get(data[:1])
