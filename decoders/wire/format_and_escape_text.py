@@ -65,6 +65,19 @@ def format_latency(ms: float | None) -> str:
     return f"{ms / 1000:.2f}s" if size < 60_000 else f"{ms / 1000:.0f}s"
 
 
+# The units of durations beyond two of them, in ms.
+_UNITS: Final = ((86_400_000, "days"), (3_600_000, "hours"), (60_000, "minutes"))
+
+
+def describe_duration(ms: float) -> str:
+    """A duration in a sentence: `48µs`, `19s`, `3.25s`, from two minutes on `7.5 minutes`, `36 hours`, `30 days`."""
+    for unit, name in _UNITS:
+        if abs(ms) >= 2 * unit:
+            return f"{ms / unit:.1f}".removesuffix(".0") + f" {name}"
+    text = format_latency(ms)
+    return f"{text[:-1].rstrip('0').rstrip('.')}s" if "." in text and abs(ms) >= 1000 else text
+
+
 def format_size(size: int) -> str:
     """A size in bytes as text, in powers of 1000: `92B`, `38.1kB`, `1.4MB`."""
     if size < 1000:

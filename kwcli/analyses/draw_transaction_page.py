@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
+from decoders.wire.format_and_escape_text import describe_duration, escape_text, format_latency, format_size
 from kwcli.output.short_texts import count_of, format_number_ranges, palette
 from kwcli.output.table import Column, draw_table
 
@@ -76,7 +76,7 @@ def list_commands(rows: Sequence[Row]) -> list[str]:
         if row["command"] is not None and row["holds"]:
             name = row["transactional_id"] or f"producer {format_producer(row)}"
             first = row["holds"][0]
-            held = "" if not first["held_ms"] else f" for {format_latency(first['held_ms'])}"
+            held = "" if not first["held_ms"] else f" for {describe_duration(first['held_ms'])}"
             lines.append(f"{escape_text(name)} holds {escape_text(format_hold(first))}{held}")
             lines.append(f"  end it: {escape_text(row['command'])}")
     return lines
@@ -99,8 +99,8 @@ def _format_opener(row: Row) -> str:
 def _format_duration(row: Row) -> str:
     if "holds" not in row or row["age_ms"] is None:
         return ""
-    timeout = "" if row["timeout_ms"] is None else f", timeout {format_latency(row['timeout_ms'])}"
-    return f"{format_latency(row['age_ms'])}{timeout}"
+    timeout = "" if row["timeout_ms"] is None else f", timeout {describe_duration(row['timeout_ms'])}"
+    return f"{describe_duration(row['age_ms'])}{timeout}"
 
 
 def _format_counts(row: Row) -> str:
@@ -200,7 +200,7 @@ def _describe_event(event: Row) -> str:
         parts.append("" if event["first_offset"] is None else f"at {event['first_offset']:,}")
     if event["what"] == "initialized":
         parts.append("" if event["producer_id"] is None else f"→ {format_producer(event)}")
-        parts.append("" if event["timeout_ms"] is None else f"timeout {format_latency(event['timeout_ms'])}")
+        parts.append("" if event["timeout_ms"] is None else f"timeout {describe_duration(event['timeout_ms'])}")
     elif event["producer_id"] is not None:
         parts.append(f"producer {format_producer(event)}")
     if not event["answered"]:

@@ -205,7 +205,7 @@ IDENTITY_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     ("login-failed", logins(False, False, False, True), "warning", "logins of app (reports) fail with SASL_AUTH"),
     (
         *("poll-stopped", left_again(3), "warning"),
-        "app left group billing while it went on running, and came back 3.00s later each time on the same connection",
+        "app left group billing while it went on running, and came back 3s later each time on the same connection",
     ),
     ("topic-unknown", deleted(), "error", "topic orders does not exist: tidy deleted it at"),
 ]

@@ -64,11 +64,11 @@ _POLL: Final = {"max_wait_ms": 60_000, "topics": []}
 SILENCE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("broker-silent", waiting("shop", "till"), "warning"),
-        "node 2 (10.0.0.8:9092) answered nobody for more than 21 s, while requests of 2 clients waited for it",
+        "node 2 (10.0.0.8:9092) answered nobody for more than 21s, while requests of 2 clients waited for it",
     ),
     (
         *("broker-silent", waiting("shop", "till", took=inf), "error"),
-        "answered nobody for more than 39 s, to the end of the capture, while requests of 2 clients waited for it",
+        "answered nobody for more than 39s, to the end of the capture, while requests of 2 clients waited for it",
     ),
     (
         *("broker-down", refused(1, 5, 9, 13), "error"),
@@ -76,11 +76,11 @@ SILENCE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     ),
     (
         *("requests-pending", pending((PRODUCE, 9), _WRITE, 20), "warning"),
-        "Produce of shop to orders still waits for 10.0.0.9:9092 at the end of the capture, after 20 s",
+        "Produce of shop to orders still waits for 10.0.0.9:9092 at the end of the capture, after 20s",
     ),
     (
         *("requests-pending", pending((JOIN_GROUP, 5), _JOIN, 35), "warning"),
-        "JoinGroup of shop in group billing still waits for 10.0.0.9:9092 at the end of the capture, after 35 s",
+        "JoinGroup of shop in group billing still waits for 10.0.0.9:9092 at the end of the capture, after 35s",
     ),
 ]
 SILENCE_BESIDES: Final[dict[str, set[str]]] = {

@@ -738,13 +738,13 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         "error",
         "batches produced by app on a",
     ),
-    ("clock-ahead", Scene().ask(0, PRODUCE_9, produce("a", ahead_ms=120_000), {}), "warning", "is 120s ahead"),
+    ("clock-ahead", Scene().ask(0, PRODUCE_9, produce("a", ahead_ms=120_000), {}), "warning", "is 2 minutes ahead"),
     (
         "throttled",
         Scene().ask(0, META, {}, THROTTLED).ask(1, META, {}, THROTTLED).ask(2, META, {}, THROTTLED),
-        *("warning", "10.0.0.9:9092 throttles app: 1.20s in all, 400ms at most"),
+        *("warning", "10.0.0.9:9092 throttles app: 1.2s in all, 400ms at most"),
     ),
-    ("login-failed", logins(12), "error", "fail with SASL_AUTHENTICATION_FAILED, 12 times, every 2.00s"),
+    ("login-failed", logins(12), "error", "fail with SASL_AUTHENTICATION_FAILED, 12 times, every 2s"),
     (
         *("unanswered", unanswered(3, RST).ask(10, META, {}, metadata(), line=9), "warning"),
         "the connection ended (reset); asked again, it was answered",
@@ -801,9 +801,9 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         "heartbeats-late",
         beats(3, 6, 9, 50, 53),
         "warning",
-        "app in group billing was not heard for 40.00s; its session",
+        "app in group billing was not heard for 40s; its session",
     ),
-    ("heartbeats-late", beats(2, 4, 10, 12, timeout=6000), "warning", "for 5.00s; its session times out after 6.00s"),
+    ("heartbeats-late", beats(2, 4, 10, 12, timeout=6000), "warning", "for 5s; its session times out after 6s"),
     ("read-again", read_from(*range(0, 3000, 500), 0, 500), "note", "app fetched 1,000 of 4,000 offsets of orders"),
     (
         *("follower-behind", followed(5000), "warning"),
@@ -825,7 +825,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         "3 connections of app to 10.0.0.9:9092 were reset from the broker's side",
     ),
     ("idle-cut", cut_idle(2, 60, by_broker=False), "warning", "from the client's side after 60s"),
-    ("zero-window", shut(1, 3), "warning", "10.0.0.9:9092 took nothing from app for 2.00s at least"),
+    ("zero-window", shut(1, 3), "warning", "10.0.0.9:9092 took nothing from app for 2s at least"),
     ("zero-window", shut(1, 3, broker=False), "warning", "app took nothing from 10.0.0.9:9092"),
     (
         "no-connection",
@@ -930,7 +930,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ),
     ("fetch-loop", polled(0.01, 300), "warning", "app asks 10.0.0.9:9092 100 times a second and gets nothing at once"),
     ("busiest-client", busy(600, 3), "note", "busy makes 100% of all exchanges: 200 a second"),
-    ("poll-stopped", left(8), "warning", "app fetched nothing for more than 7 s, then left group billing"),
+    ("poll-stopped", left(8), "warning", "app fetched nothing for more than 7s, then left group billing"),
     ("poll-stopped", left(8, came=True), "warning", "then left group billing, and came back"),
     (
         *("tls-refused", refused_alert(bytes.fromhex("15030300020230")), "error"),
@@ -946,7 +946,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ),
     (
         *("clock-behind", late_records(7_200_000), "warning"),
-        "app writes time stamps that are 7200s behind, and brokers refuse them",
+        "app writes time stamps that are 2 hours behind, and brokers refuse them",
     ),
     ("timestamp-refused", late_records(7_200_000), "note", "topic orders: INVALID_TIMESTAMP (Produce)"),
     (
@@ -959,7 +959,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ),
     (
         *("assigned-unread", committed(5, asked=1), "warning"),
-        "app in group billing has orders-1 and asked for no record of it in 14.80s, while it reads others",
+        "app in group billing has orders-1 and asked for no record of it in 14.8s, while it reads others",
     ),
     (
         *("offset-out-of-range", outside(5, 9, begin=True), "note"),
@@ -978,11 +978,11 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         *("transaction-hangs", held(70), "warning"),
         "readers of committed records wait at orders-0 offset 5 for 69s",
     ),
-    ("transaction-hangs", held(15), "note", "readers of committed records wait at orders-0 offset 5 for 14.00s"),
+    ("transaction-hangs", held(15), "note", "readers of committed records wait at orders-0 offset 5 for 14s"),
     (
         *("transaction-hangs", held(15, written={0.1: 5}), "warning"),
-        "the open transaction of ledger holds readers of committed records at orders-0 offset 5 for 14.00s; app, whose"
-        " it is, wrote nothing there for 13.90s",
+        "the open transaction of ledger holds readers of committed records at orders-0 offset 5 for 14s; app, whose"
+        " it is, wrote nothing there for 13.9s",
     ),
     (
         *("transaction-hangs", held(15, written={0.1: 5, 9.1: 7}), "note"),
@@ -990,11 +990,11 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ),
     (
         *("transaction-hangs", held(15, written={0.1: 5}, ended=3.1), "note"),
-        "readers of committed records wait at orders-0 offset 5 for 14.00s",
+        "readers of committed records wait at orders-0 offset 5 for 14s",
     ),
     (
         *("transaction-hangs", held(15, written={0.1: 4}), "note"),
-        "readers of committed records wait at orders-0 offset 5 for 14.00s",
+        "readers of committed records wait at orders-0 offset 5 for 14s",
     ),
     (
         *("sequence-restarted", sequences((0, 2, 0), (2, 2, 0), (0, 2, 45), (2, 2, 45)), "error"),
@@ -1036,7 +1036,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ),
     (
         *("poll-stopped", away(3), "warning"),
-        "app left group billing while it went on running, and came back 3.00s later on the same connection",
+        "app left group billing while it went on running, and came back 3s later on the same connection",
     ),
     (
         *("advertised-elsewhere", only_metadata(10), "note"),

@@ -44,7 +44,7 @@ from decoders.protocol_facts.api_keys import (
 from decoders.records.codecs import NAMES as CODECS
 from decoders.records.codecs import inflate
 from decoders.records.summarize_records import read_batch_heads
-from decoders.wire.format_and_escape_text import format_latency, format_size
+from decoders.wire.format_and_escape_text import describe_duration, format_size
 from decoders.wire.primitive_types import read_uvarint
 
 if TYPE_CHECKING:
@@ -335,7 +335,7 @@ def _find_expired_batches(case: Case) -> Iterator[Found]:
             else {"batches": "a batch", "them": "it"}
         )
         about = {"client": client, "client_id": client, "topic": topic}
-        yield case.make_finding("batch-expired", seen, age=format_latency(age * 1000), **about, **words)
+        yield case.make_finding("batch-expired", seen, age=describe_duration(age * 1000), **about, **words)
 
 
 def _find_misrouted_batches(case: Case) -> Iterator[Found]:

@@ -28,7 +28,7 @@ from decoders.analysis.doctor.observations import Observation, sort_names_by_cou
 from decoders.analysis.exchange_facts import GATHERINGS
 from decoders.analysis.read_dimension_values import host_of
 from decoders.limits import NAMES_OBSERVED_MAX
-from decoders.wire.format_and_escape_text import format_latency
+from decoders.wire.format_and_escape_text import describe_duration
 
 __all__ = ["ABSENCES"]
 
@@ -96,7 +96,7 @@ def _make_absence_finding(
     if kind == "broker-back":
         took = gone.last - gone.first
         # What lies between the last answer without it and the next with it is not known.
-        about["until"] = f"{', and' if before else ''} for at least {format_latency(took / MS)}"
+        about["until"] = f"{', and' if before else ''} for at least {describe_duration(took / MS)}"
     return case.make_finding(kind, gone, **about)
 
 
@@ -166,7 +166,7 @@ def _find_silent_brokers(case: Case) -> Iterator[Found]:
             {
                 **facts,
                 "clients": sorted(waits)[:LISTED],
-                "span": f"more than {pause} s{', to the end of the capture' if stays else ''}",
+                "span": f"more than {describe_duration(pause * 1000)}{', to the end of the capture' if stays else ''}",
                 "waiting": f"{len(waits)} clients",
             },
         )
@@ -223,7 +223,7 @@ def _find_pending_requests(case: Case) -> Iterator[Found]:
     for (client, broker), (_, key, seen) in oldest.items():
         about: dict[str, Any] = {"client": client, "clients": [client], "api": name_of_api_key(key), "broker": broker}
         groups, topics = (sort_names_by_count(seen.names.get(name, {})) for name in ("groups", "topics"))
-        about["waited"] = f"{(case.last - seen.first) // NS} s"
+        about["waited"] = describe_duration((case.last - seen.first) // NS * 1000)
         about["why"] = "the broker is stuck, or waits for another one"
         if groups:
             about["group"] = groups[0]
@@ -301,7 +301,8 @@ def _find_stopped_polls(case: Case) -> Iterator[Found]:
             came = joined is not None and joined.most["last"] > seen.first
             then = ", and came back" if came else ""
             # Whole seconds are marked: their difference is less than a second too large.
-            what = f"fetched nothing for more than {silence - 1} s, then left group {escape_for_sentence(group)}{then}"
+            paused = describe_duration((silence - 1) * 1000)
+            what = f"fetched nothing for more than {paused}, then left group {escape_for_sentence(group)}{then}"
             yield case.make_finding("poll-stopped", seen, what=what, **_make_member_facts(client, group))
             told.add((group, client))
     for (group, client, _), seen in case.seen.items_of_kind("membership"):
@@ -314,7 +315,7 @@ def _find_stopped_polls(case: Case) -> Iterator[Found]:
             what = f"left group {escape_for_sentence(group)} while it went on running{then}"
             about = _make_member_facts(client, group)
             if seen.most.get("patience"):
-                about["patience"] = f" ({format_latency(seen.most['patience'])})"
+                about["patience"] = f" ({describe_duration(seen.most['patience'])})"
             yield case.make_finding("poll-stopped", seen, what=what, **about)
             told.add((group, client))
 
@@ -336,7 +337,7 @@ def _list_pauses(membership: Observation) -> list[int]:
 
 
 def _describe_pauses(pauses: list[int], left: int) -> str:
-    least, most = (format_latency(find(pauses) / MS) for find in (min, max))
+    least, most = (describe_duration(find(pauses) / MS) for find in (min, max))
     times = " each time" if len(pauses) == left > 1 else ""
     return f"{least} later{times}" if least == most else f"{least} to {most} later{times}"
 

@@ -23,7 +23,7 @@ from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation
 from decoders.analysis.read_dimension_values import host_of
 from decoders.protocol_facts.api_keys import API_VERSIONS, DESCRIBE_CLUSTER, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
-from decoders.wire.format_and_escape_text import format_latency
+from decoders.wire.format_and_escape_text import describe_duration
 
 __all__ = ["REACHABILITY"]
 
@@ -138,7 +138,7 @@ def _find_cut_connections(case: Case) -> Iterator[Found]:
         idle = {int(text): count for text, count in seen.names["seconds"].items() if int(text) >= limits["idle.least"]}
         count = sum(idle.values())
         if count >= limits["idle.cuts"]:
-            least, most = (format_latency(each(idle) * 1000) for each in (min, max))
+            least, most = (describe_duration(each(idle) * 1000) for each in (min, max))
             about = {"client": client, "client_id": client, "broker": broker, "cuts": count}
             about["whose"] = "broker's" if side == "broker" else "client's"
             about["idle"] = least if least == most else f"{least} to {most}"
@@ -150,7 +150,7 @@ def _find_cut_connections(case: Case) -> Iterator[Found]:
         if known and seen.most["ns"] >= limits["window.shut"] * NS:
             who, other = (broker, client) if side == "broker" else (client, broker)
             about = {"who": who, "other": other, "client_id": client, "broker": broker}
-            yield case.make_finding("zero-window", seen, total=format_latency(seen.sums["ns"] / _MS), **about)
+            yield case.make_finding("zero-window", seen, total=describe_duration(seen.sums["ns"] / _MS), **about)
 
 
 def _find_dropped_connections(case: Case) -> Iterator[Found]:
@@ -250,7 +250,7 @@ def _find_live_capture_faults(case: Case) -> Iterator[Found]:
             yield case.make_finding("feature-behind", merge_observations(some), feature=feature, level=level, most=most)
     for (number,), seen in case.seen.items_of_kind("controller-clock"):
         if seen.most["apart"] >= case.limits["clock.apart"] * NS:
-            apart = format_latency(seen.most["apart"] / _MS)
+            apart = describe_duration(seen.most["apart"] / _MS)
             yield case.make_finding("controller-clock", seen, node_id=number, apart=apart)
 
 

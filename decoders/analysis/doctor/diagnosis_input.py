@@ -13,7 +13,7 @@ from decoders.frames.framing import BEGINS_LATE
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import FETCH, FIND_COORDINATOR, PRODUCE
 from decoders.schema.api_declaration import Versions
-from decoders.wire.format_and_escape_text import escape_text, format_latency
+from decoders.wire.format_and_escape_text import describe_duration, escape_text
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.slow_brokers import BrokerLatencies
@@ -171,7 +171,7 @@ def describe_retry_pace(case: Case, seen: Observation) -> str | None:
     """Words for how often and how fast a client tries again; None where it is no loop."""
     if seen.count < max(case.limits["loop.least"], 2):
         return None
-    every = format_latency((seen.last - seen.first) / (seen.count - 1) / MS)
+    every = describe_duration((seen.last - seen.first) / (seen.count - 1) / MS)
     return f", {seen.count:,} times, every {every}"
 
 

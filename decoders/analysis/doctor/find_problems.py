@@ -55,7 +55,7 @@ from decoders.protocol_facts.api_keys import (
 )
 from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
 from decoders.protocol_facts.errors.remedies import REMEDIES
-from decoders.wire.format_and_escape_text import format_latency, format_size
+from decoders.wire.format_and_escape_text import describe_duration, format_size
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.slow_brokers import BrokerLatencies
@@ -409,7 +409,7 @@ def _describe_frequent_cause(its: Observation) -> str | None:
 
 def _describe_longest_wait(its: Observation) -> str | None:
     waited = its.most.get("waited", 0)
-    return f"; members waited up to {format_latency(waited / _MS)}" if waited >= NS else None
+    return f"; members waited up to {describe_duration(waited / _MS)}" if waited >= NS else None
 
 
 def _find_missed_heartbeats(case: Case) -> Iterator[Found]:
@@ -422,7 +422,7 @@ def _find_missed_heartbeats(case: Case) -> Iterator[Found]:
             found[group, most_frequent_clients(seen)[0]].append((pause, timeout, second, seen))
     for (group, client), some in found.items():
         pause, timeout, second, _ = max(some, key=lambda its: its[:3])
-        words = {"pause": format_latency(pause * 1000), "timeout": format_latency(timeout), "client": client}
+        words = {"pause": describe_duration(pause * 1000), "timeout": describe_duration(timeout), "client": client}
         about = {"group": group, "client_id": client}
         yield case.make_finding("heartbeats-late", merge_observations(its for *_, its in some), **words, **about)
 
@@ -440,9 +440,8 @@ def _find_troubled_transactions(case: Case) -> Iterator[Found]:
             and begun > seen.most.get("ended", 0)
             and case.last - begun >= limits["transaction.open"] * NS
         ):
-            about["what"] = (
-                f"a transaction of {escape_for_sentence(name)} is open for {format_latency((case.last - begun) / _MS)}"
-            )
+            age = describe_duration((case.last - begun) / _MS)
+            about["what"] = f"a transaction of {escape_for_sentence(name)} is open for {age}"
             about["remedy"] = describe_abort(case, name)
             yield case.make_finding("transaction-hangs", seen, **about)
 
@@ -491,13 +490,13 @@ def _find_bad_records(case: Case) -> Iterator[Found]:
         about = {"client": client, "client_id": client, "topics": sorted(its)[:LISTED], "does": does}
         yield case.make_finding("old-format", merge_observations(its.values()), **about)
     for (client,), seen in case.seen.items_of_kind("clock-behind"):
-        behind = format_latency(seen.most["behind"] / _MS)
+        behind = describe_duration(seen.most["behind"] / _MS)
         yield case.make_finding("clock-behind", seen, client=client, client_id=client, behind=behind)
     for (client,), seen in case.seen.items_of_kind("clock"):
         ahead = seen.most.get("ahead", 0)
         if ahead >= case.limits["clock.ahead"] * NS:
             yield case.make_finding(
-                "clock-ahead", seen, client=client, client_id=client, ahead=format_latency(ahead / _MS)
+                "clock-ahead", seen, client=client, client_id=client, ahead=describe_duration(ahead / _MS)
             )
 
 
@@ -535,7 +534,7 @@ def _find_requests_in_flight(case: Case) -> Iterator[Found]:
             continue
         mean = seen.sums["took"] / span
         about = {"client": client, "client_id": client, "broker": broker, "mean": f"{mean:.1f}"}
-        about["took"] = format_latency(seen.sums["took"] / seen.count / _MS)
+        about["took"] = describe_duration(seen.sums["took"] / seen.count / _MS)
         if mean > limits["in-flight.most"] and (client, INIT_PRODUCER_ID) not in case.answered:
             yield case.make_finding("many-in-flight", seen, **about)
         elif limits["in-flight.alone"] <= mean <= 1:
@@ -546,12 +545,12 @@ def _find_client_load(case: Case) -> Iterator[Found]:
     limits = case.limits
     for (client,), seen in case.seen.items_of_kind("fetch-waits"):
         if seen.count >= limits["fetch.waits"]:
-            words = {"count": f"{seen.count:,}", "waited": format_latency(seen.sums["waited"] / seen.count / _MS)}
+            words = {"count": f"{seen.count:,}", "waited": describe_duration(seen.sums["waited"] / seen.count / _MS)}
             yield case.make_finding("fetch-waits", seen, client=client, client_id=client, **words)
     for (client, broker), seen in case.seen.items_of_kind("throttle"):
         total = seen.sums["ms"]
         if total >= limits["throttle.total"]:
-            words = {"total": format_latency(total), "most": format_latency(seen.most["ms"])}
+            words = {"total": describe_duration(total), "most": describe_duration(seen.most["ms"])}
             yield case.make_finding("throttled", seen, client=client, client_id=client, broker=broker, **words)
     for (client, broker), seen in case.seen.items_of_kind("sessions-lost"):
         if seen.count >= limits["sessions.lost"]:

@@ -27,7 +27,7 @@ from decoders.analysis.transactions.abort_commands import (
 )
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import DELETE_GROUPS, OFFSET_DELETE
-from decoders.wire.format_and_escape_text import format_latency
+from decoders.wire.format_and_escape_text import describe_duration
 
 __all__ = ["POSITIONS", "describe_abort", "describe_offset_reset", "list_holding_transactions"]
 
@@ -115,7 +115,7 @@ def _find_unread_assignments(case: Case) -> Iterator[Found]:
         whole = merge_observations(some.values())
         about = {"client": client, "client_id": client, "clients": [client], "group": group, "places": sorted(some)}
         about["topics"] = sorted({place.rpartition("-")[0] for place in some})
-        time = format_latency((whole.last - whole.first) / MS)
+        time = describe_duration((whole.last - whole.first) / MS)
         yield case.make_finding("assigned-unread", whole, time=time, **about)
 
 
@@ -154,7 +154,7 @@ def _find_held_records(case: Case) -> Iterator[Found]:
         kind = FINDINGS["transaction-hangs"]
         long = took >= limits["transaction.open"] * NS
         about: dict[str, Any] = {"topic": topic, "partition": number, "clients": most_frequent_clients(seen)}
-        where = f"{topic}-{number} offset {stable:,} for {format_latency(took / MS)}"
+        where = f"{topic}-{number} offset {stable:,} for {describe_duration(took / MS)}"
         marker = _describe_marker(case, str(topic), number, sort_names_by_count(seen.names["brokers"])[0])
         holder = _find_holder(case, topic, number, stable)
         if holder is None:
@@ -167,7 +167,7 @@ def _find_held_records(case: Case) -> Iterator[Found]:
             name, client = map(escape_for_sentence, (holder.transactional_id, holder.client))
             about["what"] = (
                 f"{'' if holder.sure else 'likely '}the open transaction of {name} holds readers of committed records"
-                f" at {where}; {client}, whose it is, wrote nothing there for {format_latency(silent / MS)}"
+                f" at {where}; {client}, whose it is, wrote nothing there for {describe_duration(silent / MS)}"
             )
             about["remedy"] = describe_abort(case, holder.transactional_id) or marker
         yield Found("transaction-hangs", kind.severity if long else kind.went_on, seen, about)

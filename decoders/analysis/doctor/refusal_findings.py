@@ -23,7 +23,7 @@ from decoders.analysis.doctor.observations import Observation, sort_names_by_cou
 from decoders.analysis.exchange_facts import WAITING
 from decoders.apis import api
 from decoders.protocol_facts.api_keys import API_VERSIONS
-from decoders.wire.format_and_escape_text import format_latency, format_rfc3339, format_size
+from decoders.wire.format_and_escape_text import describe_duration, format_rfc3339, format_size
 
 __all__ = ["REFUSALS"]
 
@@ -285,7 +285,7 @@ def _find_ended_sessions(case: Case) -> Iterator[tuple[tuple[str, str], Found]]:
             continue
         whole = merge_observations(seen for _, seen in some)
         about = {"client": client, "clients": [client], "broker": broker, "connections": f"{len(some):,}"}
-        about["lifetime"] = format_latency(max(lifetime for lifetime, _ in some))
+        about["lifetime"] = describe_duration(max(lifetime for lifetime, _ in some))
         yield (client, broker), case.make_finding("login-expired", whole, **about)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.exchange import Skipped
-from decoders.wire.format_and_escape_text import format_latency
+from decoders.wire.format_and_escape_text import describe_duration
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Row, Settled
@@ -35,7 +35,7 @@ def make_rows_of_end(ended: Ended) -> Iterator[Skipped]:
         return
     for whose, shut_ns in (("client", ended.client_shut_ns), ("broker", ended.server_shut_ns)):
         if shut_ns:
-            text = f"the TCP window of the {whose}'s side was 0 for {format_latency(shut_ns / _MS)} at least"
+            text = f"the TCP window of the {whose}'s side was 0 for {describe_duration(shut_ns / _MS)} at least"
             yield Skipped(info, None, 0, "shut", text, ended.last_ns)
     if ended.how == "rst":
         yield Skipped(info, None, 0, "reset", _describe_reset(ended), ended.last_ns)
@@ -44,7 +44,7 @@ def make_rows_of_end(ended: Ended) -> Iterator[Skipped]:
 
 
 def _describe_empty_connection(ended: Ended) -> str:
-    after = format_latency((ended.last_ns - ended.time_ns) / _MS)
+    after = describe_duration((ended.last_ns - ended.time_ns) / _MS)
     if ended.entry == "refused":
         return f"SYN, refused (RST) {after} later"
     if ended.entry == "silent":
@@ -57,9 +57,10 @@ def _describe_empty_connection(ended: Ended) -> str:
 def _describe_reset(ended: Ended) -> str:
     for whose, quiet_ns in (("client", ended.client_quiet_ns), ("broker", ended.server_quiet_ns)):
         if quiet_ns:
-            return f"reset (RST) from the {whose}'s side, which had sent nothing for {format_latency(quiet_ns / _MS)}"
+            quiet = describe_duration(quiet_ns / _MS)
+            return f"reset (RST) from the {whose}'s side, which had sent nothing for {quiet}"
     return f"reset (RST) {_describe_age(ended)}"
 
 
 def _describe_age(ended: Ended) -> str:
-    return f"{format_latency((ended.last_ns - ended.time_ns) / _MS)} after its first packet"
+    return f"{describe_duration((ended.last_ns - ended.time_ns) / _MS)} after its first packet"

@@ -21,7 +21,7 @@ from decoders.analysis.doctor.diagnosis_input import (
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.wire.format_and_escape_text import format_latency, format_rfc3339
+from decoders.wire.format_and_escape_text import describe_duration, format_rfc3339
 
 __all__ = ["IDENTITIES", "describe_offers", "find_changed_login", "find_deletion", "has_logged_in_since"]
 
@@ -137,7 +137,7 @@ def find_changed_login(case: Case, client: str, seen: Observation) -> dict[str, 
         changed = case.seen.get_observation("credentials", user)
         at = _find_change(changed, seen.first)
         if changed is not None and at and not (worked is not None and at < worked.last < seen.first):
-            who, ago = _find_who_changed(changed), format_latency((seen.first - at) / MS)
+            who, ago = _find_who_changed(changed), describe_duration((seen.first - at) / MS)
             what = (
                 f": {who} changed the credentials of {escape_for_sentence(user)} at {_format_clock(at)}, {ago} before"
             )
