@@ -70,7 +70,7 @@ def read_settled(
         raise TypeError(f"keys is a KeyLog, whose add_lines() takes key logs, not {type(keys).__name__}")
     keys = KeyLog() if keys is None else keys
     engine = Engine(ports, needs, keys=keys)
-    engine.leave_out_copies()
+    engine.enable_leaving_out_of_copies()
     return _read_settled(sources, engine, strict, keys)
 
 

@@ -117,7 +117,7 @@ class CutReceiver(Protocol):
     def restrict_to_exchanges_at(self, client_key: bytes, request_places: Iterable[int]) -> None:
         """Choose the exchanges of the connection with this client key whose request begins at one of these places."""
 
-    def name_topic(self, topic: TopicName) -> None:
+    def add_topic_name(self, topic: TopicName) -> None:
         """Take over a topic's name, and the time from which on it is known."""
 
 
@@ -188,7 +188,7 @@ class CutSegments:
         if receiver is not None:
             for comment in comments:
                 for topic in parse_topic_comment(comment):
-                    receiver.name_topic(topic)
+                    receiver.add_topic_name(topic)
 
     @staticmethod
     def find_note_in_comments(comments: Iterable[bytes]) -> CutNote | None:

@@ -70,7 +70,7 @@ class Engine:
         """The counts so far."""
         return self.pairer.summary
 
-    def guess_requests(self) -> None:
+    def enable_guessing_of_requests(self) -> None:
         """Guess the API version of responses without requests, where only one version fits
         (guess_request_of_response.py).
 
@@ -79,14 +79,14 @@ class Engine:
         """
         self.pairer.context.guesses = True
 
-    def report_ended_connections(self) -> None:
+    def enable_rows_of_ended_connections(self) -> None:
         """Give an `Ended` for each connection, and the owners of delegation tokens as well.
 
         To be called before the first `feed`, and after `resume`: the setting is no part of the state.
         """
         self.pairer.context.connections = True
 
-    def leave_out_copies(self) -> None:
+    def enable_leaving_out_of_copies(self) -> None:
         """Leave out connections that the capture has twice, under other addresses (connection_copies.py).
 
         To be called before the first `feed`, and before `resume`: the setting is no part of the state.
@@ -111,7 +111,7 @@ class Engine:
         """Take connections to this host:port for Kafka without a look; a note in a cut-out capture says so."""
         self.pairer.context.brokers.setdefault(broker, 0)
 
-    def name_topic(self, topic: TopicName) -> None:
+    def add_topic_name(self, topic: TopicName) -> None:
         """Learn a topic's name when its time has come; a note in a cut-out capture gives it."""
         if len(self._names) < TOPICS_MAX:
             insort(self._names, topic)
@@ -188,7 +188,7 @@ class Engine:
             since_ns, identity, name = state_fields(each, int, bytes, str)
             if len(identity) != _UUID_SIZE:
                 raise Malformed("a topic's id in a saved engine that cannot be one")
-            self.name_topic(TopicName(since_ns, UUID(bytes=identity), name))
+            self.add_topic_name(TopicName(since_ns, UUID(bytes=identity), name))
         for each in chosen:
             client, broker, places = state_fields(each, str, str, list)
             if not all(isinstance(place, int) for place in places):

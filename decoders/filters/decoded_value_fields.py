@@ -1,7 +1,7 @@
 """A path such as `value.items[].sku` in, the values that it has in decoded keys and values of records out.
 
-A filter has no schemas of its own: `decode_with` gives it those of a run. Without them it reads what needs none: JSON,
-Avro containers and the like. A list stands for each of its elements, with brackets or
+A filter has no schemas of its own: `set_value_reader` gives it those of a run. Without them it reads what needs none:
+JSON, Avro containers and the like. A list stands for each of its elements, with brackets or
 without, unless they have a number.
 """
 
@@ -89,7 +89,7 @@ class DecodedValueReading:
         self._reader = RecordValueReader()
         self._counts = False
 
-    def decode_with(self, reader: RecordValueReader, *, count: bool) -> None:
+    def set_value_reader(self, reader: RecordValueReader, *, count: bool) -> None:
         """Decode with the schemas of a run; `count`: values without a schema are counted there."""
         self._reader, self._counts = reader, count
 

@@ -52,11 +52,11 @@ class RecordPath:
     """One path. `whole`: `values` reads the record of the row, and has to be given it; `attribute`: the attribute of
     exchanges that the path is, if it is one; `history`: there may be more values if earlier exchanges are remembered.
 
-    `decode_with` gives a path into decoded keys and values the schemas of a run; None for other paths.
+    `set_value_reader` gives a path into decoded keys and values the schemas of a run; None for other paths.
     `needs` are the paths that have to be read of a side of an API beforehand (exchanges/body_reader.py).
     """
 
-    __slots__ = ("_get", "_needs", "attribute", "decode_with", "history", "text", "whole")
+    __slots__ = ("_get", "_needs", "attribute", "history", "set_value_reader", "text", "whole")
 
     def __init__(
         self,
@@ -67,13 +67,13 @@ class RecordPath:
         history: bool = False,
         attribute: str = "",
         needs: Callable[[int, Side], tuple[str, ...]] | None = None,
-        decode_with: Callable[..., None] | None = None,
+        set_value_reader: Callable[..., None] | None = None,
     ) -> None:
         self.text = text
         self.attribute = attribute
         self.whole = whole
         self.history = history
-        self.decode_with = decode_with
+        self.set_value_reader = set_value_reader
         self._get = get
         self._needs = needs
 
@@ -150,9 +150,9 @@ def _path_of_filter_field(text: str) -> RecordPath:
             found = dict.fromkeys(found)
         return _limit_to_cell(shown(each) for each in found if each is not None)
 
-    decode_with = getattr(field.row.get, "decode_with", None)
+    set_value_reader = getattr(field.row.get, "set_value_reader", None)
     needs = field.make_atom(None).needs
-    return RecordPath(text, values, history=field.row.history, needs=needs, decode_with=decode_with)
+    return RecordPath(text, values, history=field.row.history, needs=needs, set_value_reader=set_value_reader)
 
 
 def _limit_to_cell(found: Iterable[Any]) -> list[Any]:

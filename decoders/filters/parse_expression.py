@@ -401,9 +401,9 @@ class Filter:
 
         used = reader
         for atom in self.node.list_atoms():
-            if (decode_with := getattr(atom.row.get, "decode_with", None)) is not None:
+            if (set_value_reader := getattr(atom.row.get, "set_value_reader", None)) is not None:
                 used = used or RecordValueReader()
-                decode_with(used, count=reader is None)
+                set_value_reader(used, count=reader is None)
         return used
 
     @property

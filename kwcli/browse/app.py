@@ -19,7 +19,8 @@ from textual.screen import Screen
 
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.browse.actions import bindings_of, find_key_elsewhere
-from kwcli.browse.apply_messages import Changed, take_message
+from kwcli.browse.apply_messages import Changed, apply_message
+from kwcli.browse.ascii_and_colorless_lines import AsciiFilter, ColorlessFilter
 from kwcli.browse.background_processes.read_into_spool import ReadingEnded
 from kwcli.browse.background_processes.search_messages import (
     CausesFound,
@@ -38,7 +39,6 @@ from kwcli.browse.background_work_and_source import Source, Work
 from kwcli.browse.choose_export import PacketCut, Selection, choose_export
 from kwcli.browse.cut_packets import cut_packets
 from kwcli.browse.error_steps import ErrorSteps
-from kwcli.browse.line_filters import AsciiFilter, ColorlessFilter
 from kwcli.browse.load_ahead import load_ahead
 from kwcli.browse.message_fields import describe_place, find_about
 from kwcli.browse.named_actions import list_commands
@@ -204,7 +204,7 @@ class BrowseApp(App[int]):
 
     def take_messages(self) -> None:
         """Take what has come, and draw what changes by it."""
-        changed = {take_message(self, message) for message in self._work.collect_messages(_AT_ONCE)}
+        changed = {apply_message(self, message) for message in self._work.collect_messages(_AT_ONCE)}
         if Changed.SCHEMAS in changed:
             self._decode_values_again()
         if Changed.FOUND in changed:

@@ -21,7 +21,7 @@ from kwcli.output.short_texts import count_of
 if TYPE_CHECKING:
     from kwcli.browse.background_processes.spool import SpooledRows
 
-__all__ = ["Changed", "take_message"]
+__all__ = ["Changed", "apply_message"]
 
 
 class Changed(Enum):
@@ -61,49 +61,49 @@ class ScreenState(Protocol):
         """Note that all is read."""
 
 
-def take_message(app: ScreenState, message: Any) -> Changed:
-    """Take a message."""
-    return _TAKERS[type(message)](app, message) or Changed.NOTHING
+def apply_message(app: ScreenState, message: Any) -> Changed:
+    """Apply a message to the screen; what it has changed."""
+    return _APPLIERS[type(message)](app, message) or Changed.NOTHING
 
 
-def _take_block(app: ScreenState, block: NewBlock) -> Changed:
+def _apply_new_block(app: ScreenState, block: NewBlock) -> Changed:
     app.rows.add_block(block)
     return Changed.ROWS
 
 
-def _take_schemas(app: ScreenState, new: NewSchemas) -> Changed:
+def _apply_new_schemas(app: ScreenState, new: NewSchemas) -> Changed:
     app.take_schemas(new)
     return Changed.SCHEMAS
 
 
-def _take_exported(app: ScreenState, exported: RowsExported) -> None:
+def _apply_rows_exported(app: ScreenState, exported: RowsExported) -> None:
     app.show_notice(f"{exported.path}: {exported.problem or count_of(exported.rows, 'row')}")
 
 
-def _take_progress(app: ScreenState, progress: ReadProgress) -> None:
+def _apply_read_progress(app: ScreenState, progress: ReadProgress) -> None:
     app.taken = progress.taken
 
 
-def _take_report(app: ScreenState, report: ReaderReport) -> None:
+def _apply_reader_report(app: ScreenState, report: ReaderReport) -> None:
     app.reports.append(report.text)
     if report.text.startswith("kw: "):
         app.notice = report.text.removeprefix("kw: ")
 
 
-def _take_faults(app: ScreenState, faults: CaptureFaults) -> None:
+def _apply_capture_faults(app: ScreenState, faults: CaptureFaults) -> None:
     app.faults = faults.sentences
 
 
-_TAKERS: Final[dict[type, Callable[[ScreenState, Any], Changed | None]]] = {
-    NewBlock: _take_block,
-    NewSchemas: _take_schemas,
+_APPLIERS: Final[dict[type, Callable[[ScreenState, Any], Changed | None]]] = {
+    NewBlock: _apply_new_block,
+    NewSchemas: _apply_new_schemas,
     RowsFound: lambda app, part: app.take_found_rows(part),
     RowsSorted: lambda app, part: app.take_found_rows(part),
     CausesFound: lambda app, found: app.take_findings(found),
     TopCounted: lambda app, counted: app.take_counts(counted),
-    RowsExported: _take_exported,
-    ReadProgress: _take_progress,
-    ReaderReport: _take_report,
-    CaptureFaults: _take_faults,
+    RowsExported: _apply_rows_exported,
+    ReadProgress: _apply_read_progress,
+    ReaderReport: _apply_reader_report,
+    CaptureFaults: _apply_capture_faults,
     ReadingEnded: lambda app, ended: app.end_reading(ended),
 }

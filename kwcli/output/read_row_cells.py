@@ -99,10 +99,12 @@ class RowReader:
         self.columns = make_row_columns(names, option, names=settings.names)
         self._options = settings.make_record_options()
         if settings.values is not None:
-            decoding = [column.path for column in self.columns if column.path is not None and column.path.decode_with]
+            decoding = [
+                column.path for column in self.columns if column.path is not None and column.path.set_value_reader
+            ]
             for number, path in enumerate(decoding):
-                assert path.decode_with is not None
-                path.decode_with(settings.values, count=number == 0)
+                assert path.set_value_reader is not None
+                path.set_value_reader(settings.values, count=number == 0)
         self._whole = any(column.path is not None and column.path.whole for column in self.columns)
         self._learns = any(column.own == "node" for column in self.columns)
         if any(column.own for column in self.columns):

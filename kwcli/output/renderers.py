@@ -161,7 +161,7 @@ def columns_decode_values(settings: Settings) -> bool:
         paths = [column.path for column in _make_row_columns(settings)]
     except Failure:
         return False
-    return any(path is not None and path.decode_with is not None for path in paths)
+    return any(path is not None and path.set_value_reader is not None for path in paths)
 
 
 def _make_row_columns(settings: Settings) -> list[RowColumn]:

@@ -129,7 +129,7 @@ def _import_what_tables_need() -> None:
 def make_engine_of_job(spec: JobSpec, needs: TableNeeds, keys: KeyLog) -> Engine:
     """An engine for the captures of one point."""
     engine = Engine(spec.ports, needs, connections=True, keys=keys)
-    engine.leave_out_copies()
+    engine.enable_leaving_out_of_copies()
     engine.pairer.context.topics.add_missing(spec.topic_names)
     return engine
 

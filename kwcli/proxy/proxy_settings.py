@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from decoders.schema.api_declaration import Versions
     from kwcli.proxy.deciding.ask_deciders import Deciders
     from kwcli.proxy.deciding.faults.rule_files import RuleFiles
-    from kwcli.proxy.deciding.script_and_control import ScriptAndControl
+    from kwcli.proxy.deciding.script_and_control_options import ScriptAndControl
     from kwcli.proxy.deciding.served_versions import ServedVersions, VersionDecider
     from kwcli.proxy.receive_proxy_heads import HeadReceiver
     from kwcli.proxy.tls.listener_tls_contexts import Inbound

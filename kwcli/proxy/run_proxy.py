@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kwcli.proxy.deciding.ask_deciders import Deciders
     from kwcli.proxy.deciding.faults.fault_options import FaultOptions
     from kwcli.proxy.deciding.faults.rule_files import RuleFiles
-    from kwcli.proxy.deciding.script_and_control import ScriptAndControlOptions
+    from kwcli.proxy.deciding.script_and_control_options import ScriptAndControlOptions
     from kwcli.proxy.tls.listener_tls_contexts import Inbound
 
 
@@ -69,7 +69,7 @@ def run_proxy(
     version_decider = None if served is None else VersionDecider(served)
     settings = settings._replace(version_decider=version_decider)
     if in_use:
-        from kwcli.proxy.deciding.script_and_control import ScriptAndControl
+        from kwcli.proxy.deciding.script_and_control_options import ScriptAndControl
 
         made = ScriptAndControl(
             env, script_and_control, rules, reveal=log.content.reveal_secrets, version_decider=version_decider

@@ -46,7 +46,7 @@ def follow_exchanges(
     except InputProblem as problem:
         raise OSError(problem.text) from None
     engine = Engine(ports, needs, keys=keys)
-    engine.leave_out_copies()
+    engine.enable_leaving_out_of_copies()
     return _read_followed(follower, engine, idle_s)
 
 

@@ -117,10 +117,10 @@ class ReadingRun:
             ends = self._sink.end_of_connection is not None
             self._engine = Engine(ports, wanted, connections=ends, keys=self._keys)
         if self._sink.has_connection_ends:
-            self._engine.report_ended_connections()
-        self._engine.leave_out_copies()
+            self._engine.enable_rows_of_ended_connections()
+        self._engine.enable_leaving_out_of_copies()
         if capture.guess_requests:
-            self._engine.guess_requests()
+            self._engine.enable_guessing_of_requests()
         remembers = view.remembers or (selection is not None and selection.asks_history)
         if remembers or view.libraries:
             self._engine.pairer.note_facts_of_earlier_exchanges(only_libraries=not remembers)

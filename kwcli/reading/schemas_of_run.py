@@ -143,7 +143,7 @@ class RunSchemas:
         before = store.changes
         self._traffic = RegistryTraffic(self._learn_schema, self._note_unregistered)
         engine = Engine(self._ports, keys=self._keys)
-        engine.leave_out_copies()
+        engine.enable_leaving_out_of_copies()
         self.learn_from_engine(engine)
         captures = reopen()
         try:

@@ -435,6 +435,6 @@ class _ScrubEngine(LoggedEngine):
             self._reading.note_places_of_decrypted_bytes(plain)
         return plain
 
-    def name_topic(self, topic: TopicName) -> None:
-        super().name_topic(topic)
+    def add_topic_name(self, topic: TopicName) -> None:
+        super().add_topic_name(topic)
         self._reading.topics.append(topic)

@@ -67,7 +67,7 @@ def answers_of(name: str) -> tuple[list[Segment], dict[tuple[str, int, bytes], t
 
 def guessed(segments: list[Segment]) -> Iterator[Exchange]:
     engine = Engine()
-    engine.guess_requests()
+    engine.enable_guessing_of_requests()
     for row in [*engine.feed(segments), *engine.finish()]:
         if isinstance(row, Exchange) and row.extra and row.extra.get("guessed"):
             assert row.outcome == "orphan_response"
@@ -176,10 +176,10 @@ def test_a_state_in_between_is_taken_up() -> None:
     assert len(whole) > 40
     for cut in (1, len(every) // 3, len(every) // 2, len(every) - 5):
         one, other = Engine(), Engine()
-        one.guess_requests()
+        one.enable_guessing_of_requests()
         rows = one.feed(every[:cut])
         other.resume(one.export())
-        other.guess_requests()
+        other.enable_guessing_of_requests()
         rows += other.feed(every[cut:]) + other.finish()
         found = [
             to_json_dict(row) for row in rows if isinstance(row, Exchange) and row.extra and "guessed" in row.extra
@@ -191,7 +191,7 @@ def test_a_state_in_between_is_taken_up() -> None:
 def test_what_is_not_kafka_stays_so(name: str) -> None:
     for segments in (answers_only(name), requests_only(name), [*shipped_segments(name)]):
         engine = Engine()
-        engine.guess_requests()
+        engine.enable_guessing_of_requests()
         assert not [row for row in [*engine.feed(segments), *engine.finish()] if isinstance(row, Exchange)]
 
 

@@ -61,7 +61,7 @@ def settle_in_two_engines(every: list[Segment], at: int, change: Callable[[bytes
     """The rows of an engine that goes on at a segment with the state that another has left, changed by `change`."""
     engines = [Engine(connections=True) for _ in range(2)]
     for engine in engines:
-        engine.leave_out_copies()
+        engine.enable_leaving_out_of_copies()
     rows: list[Any] = engines[0].feed(every[:at])
     engines[1].resume(change(engines[0].export()))
     return rows + engines[1].feed(every[at:]) + engines[1].finish()
@@ -75,7 +75,7 @@ def drop_begun_connections(state: bytes) -> bytes:
 
 def settle(every: list[Segment], step: int | None = None) -> list[Row]:
     engine = Engine(connections=True)
-    engine.leave_out_copies()
+    engine.enable_leaving_out_of_copies()
     rows: list[Any] = []
     for at in range(0, len(every), step or len(every)):
         rows += engine.feed(every[at : at + (step or len(every))])

@@ -25,9 +25,9 @@ from decoders.splits.split_segments import Splitter
 from decoders.splits.stitch_rows import Stitcher
 from decoders.wire.primitive_types import format_uuid
 from kwcli.pipeline.spark import read_stage
+from kwcli.pipeline.spark.complete_rows_of_splits import RowCompletion
 from kwcli.pipeline.spark.driver_task_coordination import Coordination
 from kwcli.pipeline.spark.read_stage import read_split
-from kwcli.pipeline.spark.row_completion import RowCompletion
 from kwcli.pipeline.spark.stage_schemas import PARTS, STITCHED, StageInput, WriteReport
 from kwcli.pipeline.spark.stitch_stage import stitch_partition
 from kwcli.pipeline.spark.write_stage import write_tables

@@ -36,7 +36,7 @@ def shown(row: Row) -> Shown:
 def whole(every: list[Segment], **options: Any) -> list[Shown]:
     """The rows of one engine, in order of connection and time."""
     engine = Engine(connections=True, **options)
-    engine.leave_out_copies()
+    engine.enable_leaving_out_of_copies()
     return sorted(map(shown, engine.feed(every) + engine.finish()))
 
 

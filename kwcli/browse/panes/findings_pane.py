@@ -62,10 +62,10 @@ class FindingsPane(LinePane):
     def show_findings(self, found: CausesFound) -> None:
         """Show the findings on what was read so far."""
         self.found = found
-        self._format_lines()
+        self._update_lines()
         self.redraw_lines()
 
-    def _format_lines(self) -> None:
+    def _update_lines(self) -> None:
         from kwcli.analyses.format_findings import format_findings  # not loaded before somebody asks
 
         self._causes = [] if self.found is None else [row for row in self.found.rows if "cause" not in row]
@@ -78,7 +78,7 @@ class FindingsPane(LinePane):
 
     def on_resize(self) -> None:
         """Break the lines anew."""
-        self._format_lines()
+        self._update_lines()
         super().on_resize()
 
     def make_titles(self) -> Strip:

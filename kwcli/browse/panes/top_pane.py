@@ -59,7 +59,7 @@ class TopPane(LinePane):
     def take_counts(self, counted: TopCounted) -> None:
         """Show counts, and do what keys have asked for meanwhile."""
         self.counted = counted
-        self._format_lines()
+        self._update_lines()
         self.redraw_lines()
         self.show_cursor()
         if self._opens:
@@ -83,10 +83,10 @@ class TopPane(LinePane):
 
     def on_resize(self) -> None:
         """Lay the columns out anew."""
-        self._format_lines()
+        self._update_lines()
         super().on_resize()
 
-    def _format_lines(self) -> None:
+    def _update_lines(self) -> None:
         counted = self.counted
         if counted is None:
             return

@@ -14,10 +14,10 @@ from typing import Final, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kwcli.pipeline.spark.complete_rows_of_splits import RowCompletion
 from kwcli.pipeline.spark.driver_task_coordination import Coordination
 from kwcli.pipeline.spark.explain_failures import describe_split_place, turn_errors_into_failures
 from kwcli.pipeline.spark.pool_settled_rows import read_settled_rows
-from kwcli.pipeline.spark.row_completion import RowCompletion
 from kwcli.pipeline.spark.stage_schemas import STITCHED, StageInput, WriteReport, unpack_connections, unpack_rows
 from kwcli.pipeline.spark.tune_python_gc import collect_garbage_seldom
 

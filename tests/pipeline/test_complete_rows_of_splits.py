@@ -9,7 +9,7 @@ from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.splits.split_parts import SharedFacts
 from decoders.wire.state_serialization import pack
-from kwcli.pipeline.spark.row_completion import RowCompletion
+from kwcli.pipeline.spark.complete_rows_of_splits import RowCompletion
 from kwcli.pipeline.spark.stage_schemas import IDENTITY, STITCHED
 from kwcli.pipeline.tables.topic_partition_rows import TableNeeds
 from tests.captures.shipped import segments
