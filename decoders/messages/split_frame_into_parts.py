@@ -61,15 +61,23 @@ class FrameParts:
     """The parts of header and body, up to `rest_at`, the offset of the first byte that belongs to no field.
 
     `failure` says why there is a rest, or why the end is missing; `layout` the release whose early layout was used.
+    `parts` are those of the body, made as they are asked for, once; `body` has them all.
     """
 
     header: list[BytePart]
     header_version: int
-    body: list[BytePart]
+    parts: Iterable[BytePart]
     rest_at: int
     rest_secret: bool
     failure: DecodeFailure | None = None
     layout: str | None = None
+
+    @property
+    def body(self) -> list[BytePart]:
+        """All parts of the body."""
+        if not isinstance(self.parts, list):
+            self.parts = list(self.parts)
+        return self.parts
 
 
 def split_frame(
@@ -145,7 +153,7 @@ def _split_body(
     best = api_reader.try_layouts(side, data, read, stable_only=missing is not None)
     if best is not None:
         (walker, after), (plan, early_layout) = best
-        parts = _list_body_parts(api_reader, side, data, plan, walker, showing)
+        parts = _iterate_body_parts(api_reader, side, data, plan, walker, showing)
         failure = None
         if after < len(data):
             failure = make_failure(make_trailing_error(after, len(data)), missing)
@@ -160,15 +168,15 @@ def _split_body(
             problem = without_frames(unknown)
         return FrameParts([], 0, [], at, hidden, make_failure(problem, missing))
     plan, walker, problem = failures[0]
-    parts = _list_body_parts(api_reader, side, data, plan, walker, showing)
-    return FrameParts([], 0, parts, parts[-1].end if parts else at, hidden, make_failure(problem, missing))
+    found = [*_iterate_body_parts(api_reader, side, data, plan, walker, showing)]
+    return FrameParts([], 0, found, found[-1].end if found else at, hidden, make_failure(problem, missing))
 
 
-def _list_body_parts(
+def _iterate_body_parts(
     api_reader: ApiReader, side: Side, data: bytes, plan: Plan, walker: Walker, showing: _Showing
-) -> list[BytePart]:
+) -> Iterator[BytePart]:
     """The parts of a body, with parts of batches and structures in place of their bytes."""
-    found: list[BytePart] = []
+    count = 0
     reveal = showing.reveal
     hide = (
         metadata_record_holds_secret
@@ -177,20 +185,21 @@ def _list_body_parts(
     )
     holders = _find_fields_with_structures(api_reader.key, side)
     for part in _make_parts_of_spans(plan, walker.spans or (), reveal):
+        found: Iterable[BytePart] = (part,)
         if part.what != "value" or part.end == part.at or part.secret:
-            found.append(part)
+            pass
         elif part.kind.endswith("records"):
             topic = find_topic_at_path(api_reader.key, walker.root, part.path, showing.topic_name)
             batches = split_batches_into_parts(data, part.at, part.end, part.path, hide)
             parts = _iterate_parts_with_structures(batches, topic, data, reveal)
             if showing.values is not None and hide is None and topic not in TOPICS:
                 parts = iterate_parts_with_decoded_values(parts, topic, data, showing.values)
-            found += _shorten_parts(PARTS_MAX - len(found), parts, part, hide)
+            found = _shorten_parts(PARTS_MAX - count, parts, part, hide)
         elif part.kind.endswith("bytes") and (name := holders.get(_INDEX.sub("", part.path))):
-            found += _split_structure(name, data, part, reveal) or [part]
-        else:
-            found.append(part)
-    return found
+            found = _split_structure(name, data, part, reveal) or (part,)
+        for each in found:
+            yield each
+            count += 1
 
 
 def _shorten_parts(most: int, parts: Iterable[BytePart], part: BytePart, hide: Hide | None) -> Iterator[BytePart]:

@@ -5,14 +5,14 @@ Key bindings, `?` and the command palette are made of it. A row's name is that o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, Literal
 
 from textual.binding import Binding
 
 from decoders.named_tuple import NamedTuple
 
-__all__ = ["ACTIONS", "PLACES", "Place", "ScreenAction", "bindings_of", "find_key_elsewhere", "key_names"]
+__all__ = ["ACTIONS", "PLACES", "WAYS", "Place", "ScreenAction", "bindings_of", "find_key_elsewhere", "key_names"]
 
 Place = Literal["lines", "list", "message", "bytes", "ladder", "findings", "top", "everywhere"]
 # The place → its heading in the help.
@@ -36,32 +36,38 @@ class ScreenAction(NamedTuple):
     where: Place
     text: str
     bar: str = ""  # its word in the line of keys, where it is there
+    rank: int = 0  # of the words of a line, those of the least rank come first
     always: tuple[str, ...] = ()  # those of its keys that work while a line is typed, and in the help
 
 
 ACTIONS: Final[tuple[ScreenAction, ...]] = (
-    ScreenAction("show_help", ("question_mark", "f1"), "everywhere", "Show all keys", "help"),
-    ScreenAction("command_palette", ("colon", "ctrl+p"), "everywhere", "Find an action by its name", "actions"),
+    ScreenAction("show_help", ("question_mark", "f1"), "everywhere", "Show all keys", "help", 0),
+    ScreenAction("command_palette", ("colon", "ctrl+p"), "everywhere", "Find an action by its name", "actions", 13),
     ScreenAction(
-        "edit_filter", ("f", "slash"), "everywhere", "Filter the list, say: client_id == billing-1 and error", "filter"
+        *("edit_filter", ("f", "slash"), "everywhere"),
+        *("Filter the list, say: client_id == billing-1 and error", "filter", 4),
     ),
-    ScreenAction("clear_filter", ("F",), "everywhere", "Show all rows again"),
-    ScreenAction("go_back", ("escape", "q"), "everywhere", "Close the pane; from the list, quit", "back"),
+    ScreenAction("clear_filter", ("F",), "everywhere", "Show all rows again", "all rows", 14),
+    ScreenAction("go_back", ("escape", "q"), "everywhere", "Close the pane", "back", 3),
     ScreenAction("quit", ("Q", "ctrl+q", "ctrl+c"), "everywhere", "Quit", always=("ctrl+q",)),
     ScreenAction("suspend_process", ("ctrl+z",), "everywhere", "Suspend kw; fg comes back", always=("ctrl+z",)),
-    ScreenAction("focus_next_pane", ("tab",), "everywhere", "Go to the next pane", "pane"),
+    ScreenAction("focus_next_pane", ("tab",), "everywhere", "Go to the next pane", "pane", 12),
     ScreenAction("focus_earlier_pane", ("shift+tab",), "everywhere", "Go to the pane before"),
     ScreenAction("change_times", ("t",), "everywhere", "Show times absolute, since the first, since the row before"),
     ScreenAction("change_zone", ("z",), "everywhere", "Show times in UTC, or in this machine's zone"),
     ScreenAction("choose_zone", ("Z",), "everywhere", "Show times in another zone, say Europe/Berlin"),
-    ScreenAction("export_rows", ("W",), "everywhere", "Write the rows, or the open message, to a file", "write"),
-    ScreenAction("copy_call", ("C",), "everywhere", "Copy the kw call line that asks this again"),
+    ScreenAction("export_rows", ("W",), "everywhere", "Write the rows, or the open message, to a file", "write", 9),
+    ScreenAction("copy_call", ("C",), "everywhere", "Copy the kw call line that asks this again", "call", 11),
     ScreenAction("show_list", ("1",), "everywhere", "Show the list"),
-    ScreenAction("show_ladder", ("2",), "everywhere", "Show the last ladder, or that of this connection", "ladder"),
+    ScreenAction("show_ladder", ("2",), "everywhere", "Show the last ladder, or that of this connection", "ladder", 15),
     ScreenAction(
-        "show_findings", ("3",), "everywhere", "Show what is wrong, why, and who is refused or slow", "findings"
+        *("show_findings", ("3",), "everywhere", "Show what is wrong, why, and who is refused or slow"),
+        *("findings", 7),
     ),
-    ScreenAction("show_top", ("4",), "everywhere", "Show the busiest and the slowest: rates, errors, latencies", "top"),
+    ScreenAction(
+        *("show_top", ("4",), "everywhere", "Show all clients, the busiest first, and the slowest requests"),
+        *("clients", 8),
+    ),
     ScreenAction("move_down", ("j", "down"), "lines", "Go down one line"),
     ScreenAction("move_up", ("k", "up"), "lines", "Go up one line"),
     ScreenAction("page_down", ("pagedown", "ctrl+f"), "lines", "Go down one page"),
@@ -69,49 +75,72 @@ ACTIONS: Final[tuple[ScreenAction, ...]] = (
     ScreenAction("half_page_down", ("ctrl+d",), "lines", "Go down half a page"),
     ScreenAction("half_page_up", ("ctrl+u",), "lines", "Go up half a page"),
     ScreenAction("go_to_start", ("g", "home"), "lines", "Go to the first line"),
-    ScreenAction("go_to_end", ("G", "end"), "lines", "Go to the last line; a live list then follows"),
+    ScreenAction("go_to_end", ("G", "end"), "lines", "Go to the last line; a live list then follows", "last", 10),
     ScreenAction("scroll_left", ("less_than_sign", "shift+left"), "lines", "Scroll to the left"),
     ScreenAction("scroll_right", ("greater_than_sign", "shift+right"), "lines", "Scroll to the right"),
-    ScreenAction("open_message", ("enter", "l", "right"), "list", "Open the message of this row", "open"),
-    ScreenAction("next_error", ("e",), "list", "Go to the next row with an error", "error"),
+    ScreenAction("open_message", ("enter", "l", "right"), "list", "Open the message of this row", "open", 1),
+    ScreenAction("next_error", ("e",), "list", "Go to the next row with an error", "next error", 16),
     ScreenAction("earlier_error", ("E",), "list", "Go to the row with an error before"),
-    ScreenAction("this_client", ("c",), "list", "Filter by this client", "client"),
-    ScreenAction("this_connection", ("n",), "list", "Filter by this connection", "connection"),
-    ScreenAction("this_topic", ("p",), "list", "Filter by this topic", "topic"),
-    ScreenAction("this_group", ("r",), "list", "Filter by this group"),
-    ScreenAction("this_api", ("a",), "list", "Filter by this API"),
-    ScreenAction("only_errors", ("exclamation_mark",), "list", "Filter by errors"),
-    ScreenAction("this_slow", ("w",), "list", "Filter by what was at least as slow as this"),
-    ScreenAction("connection_ladder", ("L",), "list", "Show the ladder of this connection", "ladder"),
+    ScreenAction(
+        "next_records", ("d",), "list", "Open the records of this row, or of the next with some", "records", 12
+    ),
+    ScreenAction("earlier_records", ("D",), "list", "Open the records of the row with some before"),
+    ScreenAction("this_client", ("c",), "list", "Filter by this client", "client", 12),
+    ScreenAction("this_connection", ("n",), "list", "Filter by this connection", "connection", 17),
+    ScreenAction("this_topic", ("p",), "list", "Filter by this topic", "topic", 17),
+    ScreenAction("this_group", ("r",), "list", "Filter by this group", "group", 17),
+    ScreenAction("this_api", ("a",), "list", "Filter by this API", "API", 17),
+    ScreenAction("only_errors", ("exclamation_mark",), "list", "Filter by errors", "errors", 5),
+    ScreenAction("this_slow", ("w",), "list", "Filter by what was at least as slow as this", "slower", 17),
+    ScreenAction("connection_ladder", ("L",), "list", "Show the ladder of this connection", "ladder", 15),
     ScreenAction("group_ladder", ("R",), "list", "Show the ladder of this group"),
     ScreenAction("transaction_ladder", ("X",), "list", "Show the ladder of this transaction"),
-    ScreenAction("next_order", ("S",), "list", "Sort by time, latency, size, or not, in turn"),
-    ScreenAction("choose_columns", ("v",), "list", "Choose the columns: time,latency,client,topic,error"),
-    ScreenAction("copy_row", ("y",), "list", "Copy the line"),
-    ScreenAction("copy_field", ("y",), "message", "Copy the value of the field"),
+    ScreenAction("next_order", ("S",), "list", "Sort by latency, size, time, or not, in turn", "sort", 6),
+    ScreenAction(
+        "choose_columns", ("v",), "list", "Choose the columns: time,latency,client,topic,error", "columns", 18
+    ),
+    ScreenAction("copy_row", ("y",), "list", "Copy the line", "copy", 18),
+    ScreenAction("leave_list", ("escape", "q"), "list", "Quit", "quit", 19),
+    ScreenAction("copy_field", ("y",), "message", "Copy the value of the field", "copy", 6),
     ScreenAction("copy_path", ("Y",), "message", "Copy the path of the field, as filters take it"),
-    ScreenAction("toggle_fold", ("space", "enter"), "message", "Fold or unfold the field", "fold"),
+    ScreenAction("toggle_fold", ("space", "enter"), "message", "Fold or unfold the field", "fold", 1),
     ScreenAction("fold_or_leave", ("h", "left"), "message", "Fold the field, or go to the one around it"),
     ScreenAction("unfold", ("l", "right"), "message", "Unfold the field"),
     ScreenAction("fold_all", ("minus",), "message", "Fold everything"),
-    ScreenAction("unfold_all", ("plus", "equals_sign"), "message", "Unfold everything"),
-    ScreenAction("search_text", ("s",), "message", "Search names and values: error_code, orders", "search"),
+    ScreenAction("unfold_all", ("plus", "equals_sign"), "message", "Unfold everything, records too"),
+    ScreenAction(
+        "search_text", ("slash", "s"), "message", "Search names and values: error_code, offset 3", "search", 1
+    ),
     ScreenAction("next_match", ("n",), "message", "Go to the next match"),
     ScreenAction("earlier_match", ("N",), "message", "Go to the match before"),
-    ScreenAction("change_side", ("o",), "message", "Go to the other side: request, response"),
-    ScreenAction("toggle_bytes", ("x",), "message", "Show or hide the bytes; those of the field are lit", "bytes"),
-    ScreenAction("next_row", ("J", "right_square_bracket"), "message", "Show the next row of the list", "next"),
+    ScreenAction("next_record", ("d",), "message", "Go to the next record, here or in a later row", "records", 1),
+    ScreenAction("earlier_record", ("D",), "message", "Go to the record before, here or in an earlier row"),
+    ScreenAction("change_side", ("o",), "message", "Go to the other side: request, response", "other side", 5),
+    ScreenAction("toggle_bytes", ("x",), "message", "Show or hide the bytes; those of the field are lit", "bytes", 1),
+    ScreenAction("next_row", ("J", "right_square_bracket"), "message", "Show the next row of the list", "next", 1),
     ScreenAction("earlier_row", ("K", "left_square_bracket"), "message", "Show the row before"),
     ScreenAction("byte_forward", ("l", "right"), "bytes", "Go to the next byte"),
     ScreenAction("byte_back", ("h", "left"), "bytes", "Go to the byte before"),
-    ScreenAction("leave_bytes", ("x",), "bytes", "Hide the bytes"),
-    ScreenAction("open_step", ("enter",), "ladder", "Open the message of this arrow", "open"),
-    ScreenAction("other_end", ("o",), "ladder", "Go to the other side of this exchange", "other side"),
-    ScreenAction("show_evidence", ("enter",), "findings", "List the exchanges that show it", "evidence"),
-    ScreenAction("next_finding", ("n", "right_square_bracket"), "findings", "Go to the next finding", "next"),
+    ScreenAction("leave_bytes", ("x",), "bytes", "Hide the bytes", "hide", 1),
+    ScreenAction("open_step", ("enter",), "ladder", "Open the message of this arrow", "open", 1),
+    ScreenAction("other_end", ("o",), "ladder", "Go to the other side of this exchange", "other side", 1),
+    ScreenAction("show_evidence", ("enter",), "findings", "List the exchanges that show it", "evidence", 1),
+    ScreenAction("next_finding", ("n", "right_square_bracket"), "findings", "Go to the next finding", "next", 1),
     ScreenAction("earlier_finding", ("N", "left_square_bracket"), "findings", "Go to the finding before"),
-    ScreenAction("list_rows", ("enter",), "top", "List the rows of this line", "rows"),
-    ScreenAction("next_dimension", ("b",), "top", "Count by client, API, topic, broker in turn", "by"),
+    ScreenAction("list_rows", ("enter",), "top", "List the rows of this line", "rows", 1),
+    ScreenAction("next_dimension", ("b",), "top", "Count by client, API, topic, broker in turn", "by API, topic", 1),
+)
+# What people look for → the keys that lead there from the list; the help begins with them.
+WAYS: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
+    (("3", "enter"), "What is wrong, and which exchanges show it"),
+    (("exclamation_mark",), "What failed: all errors, and how many there are"),
+    (("4", "enter", "G"), "What one client asked last: choose it in the list of clients"),
+    (("S",), "What took longest"),
+    (("d",), "What is in the records of this row, or of the next with some"),
+    (("enter", "slash"), "Where a name or a value is in a message"),
+    (("enter", "x"), "Which bytes are a field"),
+    (("L",), "What was asked on this connection, in which order"),
+    (("c", "W"), "Write what this client asked to a file, say rows.pcapng"),
 )
 
 # Keys as people read them, where textual has a word for a sign.
@@ -146,9 +175,9 @@ _SIGNS: Final = {
 }
 
 
-def key_names(action: ScreenAction) -> list[str]:
-    """The keys of an action as people read them: `?`, `Ctrl-P`, `Enter`."""
-    return [_name_key(key) for key in action.keys]
+def key_names(keys: Iterable[str]) -> list[str]:
+    """Keys as people read them: `?`, `Ctrl-P`, `Enter`."""
+    return [_name_key(key) for key in keys]
 
 
 def _name_key(key: str) -> str:

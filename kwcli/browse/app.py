@@ -25,7 +25,6 @@ from kwcli.browse.background_processes.read_into_spool import ReadingEnded
 from kwcli.browse.background_processes.search_messages import (
     CausesFound,
     CountTop,
-    ExportRows,
     FindCauses,
     FindRows,
     Forget,
@@ -36,11 +35,8 @@ from kwcli.browse.background_processes.search_messages import (
 from kwcli.browse.background_processes.share_schemas_between_processes import NewSchemas, add_schemas_to_store
 from kwcli.browse.background_processes.spool import SpooledRows
 from kwcli.browse.background_work_and_source import Source, Work
-from kwcli.browse.choose_export import PacketCut, Selection, choose_export
-from kwcli.browse.cut_packets import cut_packets
-from kwcli.browse.error_steps import ErrorSteps
 from kwcli.browse.load_ahead import load_ahead
-from kwcli.browse.message_fields import describe_place, find_about
+from kwcli.browse.message_tree.message_fields import describe_place, find_about
 from kwcli.browse.named_actions import list_commands
 from kwcli.browse.panes.bytes_pane import BytesPane
 from kwcli.browse.panes.filter_bar import Ask, FilterBar, describe_filter_error
@@ -54,7 +50,10 @@ from kwcli.browse.panes.title_status_and_key_bars import KeyBar, StatusBar, Titl
 from kwcli.browse.panes.top_pane import TopPane
 from kwcli.browse.quick_filters import LADDERS, QUICK_FILTERS, join_with_filter
 from kwcli.browse.row_filter import ORDERED_BY, ORDERS, ListFilter, decodes_values
+from kwcli.browse.row_steps import RowSteps
 from kwcli.browse.status_text import Reading, describe_rows
+from kwcli.browse.write_selection import SelectionWriter
+from kwcli.filter_options import WENT_WRONG
 from kwcli.output.short_texts import LOCAL, find_zone
 from kwcli.run_environment import Exit, Failure
 
@@ -73,6 +72,7 @@ _PAUSE_S: Final = 0.2
 _BESIDE: Final = 110
 _NOTHING_OF_THE_KIND: Final = "this row has nothing of the kind"
 _LOOKING: Final = "looking for it"
+_HAS_RECORDS: Final = "records > 0"
 
 
 class _PaneScreen(Screen[None], inherit_bindings=False):
@@ -109,7 +109,8 @@ class BrowseApp(App[int]):
         self._numbers = iter(range(1, 1 << 62))
         self.row_filter = ListFilter(self._work.send_question, self._next_number)
         self._first_filter, self._first_order = filter_text, order
-        self._error_steps = ErrorSteps(self._work.send_question, self._next_number)
+        self._error_steps = RowSteps(work.send_question, self._next_number, WENT_WRONG, "error")
+        self._record_steps = RowSteps(work.send_question, self._next_number, _HAS_RECORDS, "row with records")
         self.taken = 0
         self._ended: ReadingEnded | None = None
         self.reports: list[str] = []
@@ -125,12 +126,13 @@ class BrowseApp(App[int]):
         self.top_pane = TopPane(settings)
         self.view: LinePane = self.list_pane  # the pane at the top of the screen
         self._asked_causes = self._asked_top = 0  # the numbers of these questions
+        self._writer = SelectionWriter(self, source, work.send_question, self._next_number)
         self._takers: dict[Ask, Callable[[str], None]] = {
-            "file": self._export_to,
+            "file": self._writer.write,
             "zone": self._apply_zone,
             "columns": self._apply_columns,
         }
-        self.filter_bar = FilterBar(self._list_candidates)
+        self.filter_bar = FilterBar(self._list_candidates, self._writer.describe)
         self.status_bar = StatusBar()
         self.about_bar = StatusBar()
         self.key_bar = KeyBar()
@@ -229,9 +231,10 @@ class BrowseApp(App[int]):
 
     def take_found_rows(self, part: RowsFound | RowsSorted) -> Changed:
         """Take a part of an answer that has rows."""
-        if isinstance(part, RowsFound) and self._error_steps.take_part(part):
-            self._go_to_error()
-            return Changed.NOTHING
+        for steps in (self._error_steps, self._record_steps):
+            if isinstance(part, RowsFound) and steps.take_part(part):
+                self._go_on(steps)
+                return Changed.NOTHING
         if isinstance(part, RowsFound) and part.number == self.ladder_pane.question:
             self.ladder_pane.take_part(part)
             return Changed.NOTHING
@@ -311,7 +314,7 @@ class BrowseApp(App[int]):
 
     def on_line_pane_cursor_moved(self, event: LinePane.CursorMoved) -> None:
         """Show what belongs to the line at the cursor."""
-        if event.pane is self.list_pane:
+        if event.pane is self.list_pane and self.message_pane.exchange is not self.list_pane.row:
             self._show_message()
         elif event.pane is self.message_pane:
             self.bytes_pane.show_field(self.message_pane.message, self.message_pane.field)
@@ -460,14 +463,29 @@ class BrowseApp(App[int]):
 
     def on_list_pane_error_wanted(self, event: ListPane.ErrorWanted) -> None:
         """Go to the next row with an error, as soon as it is found."""
-        self._error_steps.begin_step(event.step)
-        self.notice = _LOOKING
-        self._go_to_error()
+        self._begin_step(self._error_steps, event.step)
 
-    def _go_to_error(self) -> None:
-        notice = self._error_steps.go_on(self.list_pane, self.rows.end)
-        if notice or (self.notice == _LOOKING and not self._error_steps.is_pending):
+    def on_list_pane_records_wanted(self, event: ListPane.RecordsWanted) -> None:
+        """Open the next row with records: that at the cursor, where it has some."""
+        self._begin_step(self._record_steps, event.step, from_here=event.step > 0)
+
+    def on_message_pane_other_records_wanted(self, event: MessagePane.OtherRecordsWanted) -> None:
+        """Open the next row with records behind that of the message, or the one before."""
+        self._begin_step(self._record_steps, event.step)
+
+    def _begin_step(self, steps: RowSteps, step: int, *, from_here: bool = False) -> None:
+        steps.begin_step(step, from_here=from_here)
+        self.notice = _LOOKING
+        self._go_on(steps)
+
+    def _go_on(self, steps: RowSteps) -> None:
+        step = steps.pending
+        notice = steps.go_on(self.list_pane, self.rows.end)
+        if notice or (self.notice == _LOOKING and not steps.pending):
             self.show_notice(notice)
+        if steps is self._record_steps and step and not (notice or steps.pending):
+            self.on_list_pane_message_wanted()
+            self.message_pane.go_to_record(step)
 
     # -- the filter ----------------------------------------------------------------------------------------------------
 
@@ -646,26 +664,12 @@ class BrowseApp(App[int]):
     # -- exports -------------------------------------------------------------------------------------------------------
 
     def action_export_rows(self) -> None:
-        self.filter_bar.open("file", "message.ndjson" if self.is_message_shown else "rows.ndjson")
+        self.filter_bar.open("file", self._writer.offered_name)
 
-    def _export_to(self, path: str) -> None:
-        """Write the open message, else the rows of the list, to a file."""
-        pane = self.list_pane
-        selection = Selection(self.row_filter.text, self.rows.end)
-        if self.is_message_shown and pane.row is not None:
-            selection = selection._replace(row=pane.row, row_number=pane.number_at(pane.cursor))
-        chosen = choose_export(path, selection, self._source.capture, self._next_number())
-        if isinstance(chosen, str):
-            self.show_notice(chosen)
-            return
-        self.show_notice(f"{path}: writing")
-        if isinstance(chosen, ExportRows):
-            self._work.send_question(chosen)
-        else:
-            self.run_worker(self._cut_packets(chosen), exit_on_error=False)
-
-    async def _cut_packets(self, chosen: PacketCut) -> None:
-        self.show_notice(await cut_packets(self._source, *chosen))
+    @property
+    def has_read_all(self) -> bool:
+        """Whether no further row comes."""
+        return self._ended is not None
 
     def action_copy_call(self) -> None:
         from kwcli.browse.call_line import make_call_line

@@ -51,7 +51,7 @@ def list_commands(app: Panes) -> Iterator[SystemCommand]:
     for action in ACTIONS:
         yield SystemCommand(
             action.text,
-            f"{' '.join(key_names(action))} · {action.name}",
+            f"{' '.join(key_names(action.keys))} · {action.name}",
             partial(run_named_action, app, action.name, action.where),
         )
 

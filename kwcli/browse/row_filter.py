@@ -16,11 +16,12 @@ from kwcli.browse.background_processes.search_messages import FindRows, Forget, 
 __all__ = ["ORDERED_BY", "ORDERS", "FoundRows", "ListFilter", "decodes_values"]
 
 Ask = Callable[[Any], None]
-# The orders of the list, as a key goes through them: words of `--sort`, empty for that of the capture.
+# The orders of the list, as a key goes through them: words of `--sort`, empty for that of the capture. The time of
+# requests is last: rows come nearly in that order, so that a key would seem to do nothing.
 ORDERED_BY: Final = {
-    "time": "time",
     "latency": "latency, slowest first, then what waited by design",
     "size": "size, largest first",
+    "time": "time",
 }
 ORDERS: Final = ("", *ORDERED_BY)
 

@@ -336,7 +336,7 @@ def format_frame_as_hex(
         data, side, api_key, version, reveal=reveal, missing=missing, topic_name=topic_name, values=values
     )
     if conceal is not None and side == "response" and not reveal:
-        found.body = list(conceal_echoes_in_parts(found.body, conceal))
+        found.parts = conceal_echoes_in_parts(found.parts, conceal)
     yield from _HexView(data, found, width, colors, made_up if sized else 4, whole or width is None).lines()
 
 
@@ -355,7 +355,7 @@ class _HexView:
 
     def lines(self) -> Iterator[str]:
         """The lines of the header, the body and the undecoded rest."""
-        rows = self.make_rows()
+        rows = [*self.iterate_rows()]
         widths = lay_out_hex_columns(len(self._data) - self._shift, rows, self._width)
         paints = cycle(self._colors.fields)
         for row in rows:
@@ -363,20 +363,22 @@ class _HexView:
         if self._found.failure is not None:
             yield from self.decode_failure_lines()
 
-    def make_rows(self) -> list[HexRow]:
+    def iterate_rows(self) -> Iterator[HexRow]:
         """The rows of the header, the body and the undecoded rest."""
         found = self._found
         head = [part for part in found.header if part.at >= self._shift]
         whole = self._whole
-        rows = list(HexRows(whole=whole).make_rows(head))
         if head and found.header_version >= 0:
-            rows.insert(0, self._make_heading_row(f"header {found.header_version}"))
-        if found.body:
+            yield self._make_heading_row(f"header {found.header_version}")
+        yield from HexRows(whole=whole).make_rows(head)
+        parts = iter(found.parts)
+        first = next(parts, None)
+        if first is not None:
             layout = f" (layout of {found.layout})" if found.layout else ""
-            rows += [self._make_heading_row(f"body{layout}"), *HexRows(whole=whole).make_rows(found.body)]
+            yield self._make_heading_row(f"body{layout}")
+            yield from HexRows(whole=whole).make_rows(chain((first,), parts))
         if found.rest_at < len(self._data):
-            rows.append(self._make_row_of_undecoded_rest())
-        return rows
+            yield self._make_row_of_undecoded_rest()
 
     @staticmethod
     def _make_heading_row(text: str) -> HexRow:
@@ -574,7 +576,7 @@ def split_exchange_frame(
         values=values,
     )
     if side == "response" and not reveal and (conceal := make_conceal_of_exchange(exchange)) is not None:
-        found.body = list(conceal_echoes_in_parts(found.body, conceal))
+        found.parts = conceal_echoes_in_parts(found.parts, conceal)
     return found
 
 
@@ -586,15 +588,13 @@ def split_sasl_token(data: bytes, *, reveal: bool) -> FrameParts:
     return FrameParts(parts, -1, [], len(data), rest_secret=False)
 
 
-def list_exchange_rows(exchange: Exchange, side: Side, data: bytes, settings: Settings) -> list[HexRow]:
+def iterate_exchange_rows(exchange: Exchange, side: Side, data: bytes, settings: Settings) -> Iterator[HexRow]:
     """The rows of one side's frame, nothing shortened, and the failure where it could not be decoded to its end."""
     found = split_exchange_frame(exchange, side, data, reveal=settings.reveal_secrets, values=settings.values)
     view = _HexView(data, found, None, PLAIN, 0, whole=True)
-    rows = view.make_rows()
+    yield from view.iterate_rows()
     if found.failure is not None:
-        row = HexRow(found.failure.path, "! not decoded", "", " ".join(view.decode_failure_lines()), "bad")
-        rows.append(row)
-    return rows
+        yield HexRow(found.failure.path, "! not decoded", "", " ".join(view.decode_failure_lines()), "bad")
 
 
 def format_sasl_token_as_hex(data: bytes, width: int | None, colors: Palette, *, reveal: bool) -> Iterator[str]:

@@ -55,7 +55,7 @@ class Raw(CountingRenderer):
         found = split_frame(frame, side, row.api_key, row.api_version)
         conceal = make_conceal_of_exchange(row) if side == "response" else None
         if conceal is not None:
-            found.body = list(conceal_echoes_in_parts(found.body, conceal))
+            found.parts = conceal_echoes_in_parts(found.parts, conceal)
         spans = [(part.at, part.end) for part in (*found.header, *found.body) if part.secret]
         if found.rest_secret:
             spans.append((found.rest_at, len(frame)))

@@ -104,8 +104,11 @@ class Browsing:
         for _ in range(500):
             self.app.take_messages()
             await pilot.pause()
-            if (not self.work.held or self.work.waits) and not self.searching:
+            reading = self.app.message_pane.is_reading
+            if (not self.work.held or self.work.waits) and not self.searching and not reading:
                 break
+            if reading:
+                await pilot.pause(0.001)
         self.app.take_messages()
         await pilot.pause()
 

@@ -58,7 +58,7 @@ def test_a_key_has_one_meaning_at_a_place() -> None:
 def test_help_lists_every_action() -> None:
     lines = list_help_lines()
     for action in ACTIONS:
-        assert ("  ".join(key_names(action)), action.text) in lines
+        assert ("  ".join(key_names(action.keys)), action.text) in lines
 
 
 @pytest.mark.long

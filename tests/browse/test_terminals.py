@@ -121,7 +121,7 @@ def test_every_colour_stands_on_the_background_of_the_terminal() -> None:
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
-@pytest.mark.parametrize(("width", "most"), [(40, 5), (80, 9), (200, 15)])
+@pytest.mark.parametrize(("width", "most"), [(40, 5), (80, 9), (200, 19)])
 def test_keys_below_are_whole_help_first_and_no_word_twice(width: int, most: int) -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         await pilot.pause()

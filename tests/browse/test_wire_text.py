@@ -14,7 +14,7 @@ pytest.importorskip("textual", reason="kw browse needs textual")
 from decoders.exchanges.exchange import Settled
 from kwcli.browse.background_processes.search_messages import ExportRows
 from kwcli.browse.call_line import make_call_line
-from kwcli.browse.message_fields import list_fields
+from kwcli.browse.message_tree.message_fields import FieldReader
 from kwcli.browse.panes.bytes_pane import BytesPane
 from tests.browse.browsing import Browsing, run_steps
 from tests.cli.hostile import NAME
@@ -36,7 +36,7 @@ def texts_of_row(browsing: Browsing, row: Settled) -> Iterator[str]:
     """Everything that the screen has to say of a row: tree, dump, copies."""
     if row.kind != "exchange":
         return
-    message = list_fields(row, browsing.settings)
+    message = FieldReader(row, browsing.settings).read_all()
     for field in message.fields:
         yield f"{field.name} {field.text}"
     dump = BytesPane()
@@ -102,7 +102,9 @@ def test_hostile_names_are_escaped_everywhere(tmp_path: Path) -> None:
             views.append(browsing.app.list_pane.make_line(at).text)
         for row in [browsing.rows.find_row(number) for number in range(browsing.rows.end)]:
             if row.kind == "exchange":
-                views += [f"{field.name} {field.text}" for field in list_fields(row, browsing.settings).fields]
+                views += [
+                    f"{field.name} {field.text}" for field in FieldReader(row, browsing.settings).read_all().fields
+                ]
         assert any("EVIL" in view or "FORGED" in view for view in views)
         odd = [view for view in views if not view.replace("\n", "").isprintable()]
         assert odd == []

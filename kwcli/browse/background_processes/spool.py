@@ -52,11 +52,15 @@ class BlockLost(Exception):
 
 
 class NewBlock(NamedTuple):
-    """Where a block is, how many rows it has, and names first seen in it; `lost`: blocks, from the first, now gone."""
+    """Where a block is, how many rows and exchanges it has, and names first seen in it.
+
+    `lost`: blocks, from the first, now gone.
+    """
 
     place: int
     size: int
     rows: int
+    exchanges: int
     topics: NewTopicNames
     nodes: dict[str, int]
     lost: int
@@ -110,6 +114,7 @@ class SpoolWriter:
     def _begin_block(self) -> None:
         self._frames = BytesIO()
         self._packer = RowPacker(self._frames.write)
+        self._exchanges = 0
         self._ended: list[tuple[tuple[int, str, str, int], list[object]]] = []
 
     @property
@@ -125,6 +130,7 @@ class SpoolWriter:
     def add_row(self, row: Settled) -> None:
         """Add a row to the block."""
         self._packer.add((row,))
+        self._exchanges += row.kind == "exchange"
 
     def add_end(self, ended: Ended) -> None:
         """Add the end of a connection to the block."""
@@ -133,7 +139,7 @@ class SpoolWriter:
 
     def write_block(self) -> NewBlock:
         """Write the block and begin another one. Raises SpoolFull."""
-        rows = self._packer.count
+        rows, exchanges = self._packer.count, self._exchanges
         packed = self._packer.finish()
         data = self._compressor.compress(pickle.dumps((packed, self._ended, self._frames.getvalue()), 5))
         data = _HEAD.pack(self._number, len(data), crc32(data)) + data
@@ -148,7 +154,8 @@ class SpoolWriter:
         self._known += len(names)
         nodes = {address: node for address, node in self.nodes.items() if self._said_nodes.get(address) != node}
         self._said_nodes.update(nodes)
-        return NewBlock(place, len(data), rows, [(identity, name) for identity, (name, _) in names], nodes, lost)
+        named = [(identity, name) for identity, (name, _) in names]
+        return NewBlock(place, len(data), rows, exchanges, named, nodes, lost)
 
     def _find_room(self, size: int) -> int:
         """Set the place of the next block; returns how many blocks it overwrites."""
@@ -176,6 +183,7 @@ class SpooledRows:
         self._places = array("Q")
         self._sizes = array("Q")
         self._begins = array("Q", [0])  # the number of the first row of each block, and of the next one
+        self._exchanges = array("Q", [0])  # how many are before each block, and before the next one
         self._needs = needs
         self._api_readers = ApiReaders(needs)
         self._kept: OrderedDict[int, list[Settled]] = OrderedDict()
@@ -194,6 +202,7 @@ class SpooledRows:
         self._places.append(block.place)
         self._sizes.append(block.size)
         self._begins.append(self._begins[-1] + block.rows)
+        self._exchanges.append(self._exchanges[-1] + block.exchanges)
         add_topic_names(self.topics, block.topics)
         self.nodes.update(block.nodes)
         self.first_block += block.lost
@@ -212,6 +221,11 @@ class SpooledRows:
     def end(self) -> int:
         """The number behind that of the last row."""
         return self._begins[-1]
+
+    @property
+    def exchanges(self) -> int:
+        """How many of the rows that are still there are exchanges."""
+        return self._exchanges[-1] - self._exchanges[self.first_block]
 
     def first_row_of_block(self, block: int) -> int:
         """The number of the first row of a block."""

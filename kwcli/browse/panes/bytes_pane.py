@@ -13,7 +13,8 @@ from textual.message import Message
 from textual.strip import Strip
 
 from kwcli.browse.actions import bindings_of
-from kwcli.browse.message_fields import MessageFields, TreeField
+from kwcli.browse.message_tree.message_fields import MessageFields
+from kwcli.browse.message_tree.tree_field import TreeField
 from kwcli.browse.panes.line_pane import LinePane
 
 __all__ = ["BytesPane"]
@@ -45,6 +46,7 @@ class BytesPane(LinePane):
         super().__init__(**options)
         self.side = ""
         self.data = b""
+        self._is_read = True  # whether all fields of the message are, and so which bytes are secrets
         self.byte = 0
         self._lit: list[tuple[int, int]] = []
         self._hidden: list[tuple[int, int]] = []
@@ -59,6 +61,7 @@ class BytesPane(LinePane):
         """Show the side of a field, with its bytes lit; other fields of that side leave the dump where it is."""
         side = "" if field is None else field.side
         data = b"" if field is None else message.frames.get(field.side, b"")
+        self._is_read = message.is_whole
         if (side, data) != (self.side, self.data):
             self.side, self.data = side, data
             self._hidden = [] if field is None else sorted(message.hidden.get(field.side, []))
@@ -85,7 +88,8 @@ class BytesPane(LinePane):
     def make_line(self, at: int) -> Strip:
         """A line of the dump: offset, bytes as hex, bytes as text."""
         if not self.data:
-            return Strip([Segment("no bytes: they are not in this source", _DIM)])
+            text = "no bytes: they are not in this source" if self._is_read else "reading …"
+            return Strip([Segment(text, _DIM)])
         count = self.each
         begin = at * count
         digits: list[Segment] = [Segment(f"{begin:04x}  ", _DIM)]

@@ -36,6 +36,8 @@ _CANDIDATES: Final = 6
 _HISTORY_MAX: Final = 200
 # What the line asks for, and its text → the texts that it may become, each with what its last word means.
 Complete = Callable[[Ask, str], Iterable[tuple[str, str]]]
+# The name of a file → what would be written to it, and why it cannot be.
+DescribeFile = Callable[[str], tuple[str, str]]
 _COMPLETED: Final = ("filter", "columns")
 # Where the text that is offered goes with the first character that is typed.
 _REPLACED: Final = ("search", "file", "zone")
@@ -105,9 +107,10 @@ class FilterBar(Vertical):
             self.ask = ask
             self.text = text
 
-    def __init__(self, complete: Complete, **options: Any) -> None:
+    def __init__(self, complete: Complete, describe_file: DescribeFile, **options: Any) -> None:
         super().__init__(**options)
         self._complete = complete
+        self._describe_file = describe_file
         self.ask: Ask = "filter"
         self._history: dict[Ask, list[str]] = {ask: [] for ask in _TITLES}
         self._recalled = 0
@@ -212,13 +215,19 @@ class FilterBar(Vertical):
 
     def _show_hints(self, text: str) -> None:
         hints = self.query_one("#hints", Static)
+        if self.ask == "file":
+            said, wrong_name = self._describe_file(text.strip())
+            lines = [Text(said, style="dim"), *([Text(wrong_name, style="red")] if wrong_name else [])]
+            hints.display = True
+            hints.update(Text("\n").join(lines))
+            return
         if self.ask not in _COMPLETED:
             hints.update("")
             hints.display = False
             return
         wrong = describe_filter_error(text) if self.ask == "filter" else None
         room = max(self.size.width or self.app.size.width, 20)
-        lines: list[Text] = []
+        lines = []
         words = list(self._complete(self.ask, text))[: 4 * _CANDIDATES] if text or wrong is None else []
         fits = ""
         for whole, meaning in words:

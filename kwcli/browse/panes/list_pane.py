@@ -55,6 +55,13 @@ class ListPane(LinePane):
             super().__init__()
             self.step = step
 
+    class RecordsWanted(Message):
+        """The next row with records is to be opened at them, or the one before."""
+
+        def __init__(self, step: int) -> None:
+            super().__init__()
+            self.step = step
+
     class LadderWanted(Message):
         """A ladder of what the row at the cursor is about is to be shown."""
 
@@ -269,6 +276,15 @@ class ListPane(LinePane):
 
     def action_earlier_error(self) -> None:
         self.post_message(self.ErrorWanted(-1))
+
+    def action_next_records(self) -> None:
+        self.post_message(self.RecordsWanted(1))
+
+    def action_earlier_records(self) -> None:
+        self.post_message(self.RecordsWanted(-1))
+
+    async def action_leave_list(self) -> None:
+        await self.app.run_action("quit")
 
     def action_connection_ladder(self) -> None:
         self.post_message(self.LadderWanted("connection_ladder"))

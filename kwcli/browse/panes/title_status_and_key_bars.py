@@ -59,7 +59,7 @@ class StatusBar(Widget):
 
 
 class KeyBar(Widget):
-    """The keys that work here, the most used first; those for which there is room."""
+    """The keys that work here, the most useful first; those for which there is room."""
 
     DEFAULT_CSS = "KeyBar { height: 1; }"
 
@@ -86,11 +86,16 @@ class KeyBar(Widget):
 
 
 def list_hints(place: Place) -> list[Hint]:
-    """The keys of a place: help first, then its own, then those that work everywhere."""
-    shown = [action for where in (place, "everywhere") for action in ACTIONS if action.where == where and action.bar]
-    shown.sort(key=lambda action: action.name != "show_help")
-    words = {action.bar: key_names(action)[0] for action in reversed(shown)}
-    return [(words[action.bar], action.bar) for action in shown if key_names(action)[0] == words[action.bar]]
+    """The keys of a place and of all places, by the ranks of the table; of two actions for a key, that of the place."""
+    words: dict[str, str] = {}
+    ranks: dict[str, int] = {}
+    for where in (place, "lines", "everywhere"):
+        for action in ACTIONS:
+            key = action.keys[0]
+            if action.where == where and action.bar and key not in words and action.bar not in words.values():
+                words[key], ranks[key] = action.bar, action.rank
+    keys = sorted(words, key=ranks.__getitem__)
+    return [(name, words[key]) for name, key in zip(key_names(keys), keys, strict=True)]
 
 
 def format_bar(done: int, total: int) -> str:

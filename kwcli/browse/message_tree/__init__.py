@@ -1,0 +1,1 @@
+"""Exchanges in, their fields as the lines of a tree out, read a slice at a time."""

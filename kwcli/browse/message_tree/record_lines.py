@@ -1,0 +1,157 @@
+"""Fields of a message in wire order in, the same fields with a line for each record before those of the record out.
+
+The line has what somebody looks for: `[3] record  offset 3 · key customer-3 · value order 503`. Batches have offsets as
+a difference to their first one, old messages and decompressed records as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from kwcli.browse.message_tree.tree_field import TreeField, walk_json
+
+if TYPE_CHECKING:
+    from decoders.schema.api_declaration import Side
+
+__all__ = ["add_compressed_records", "add_record_lines"]
+
+# The element of a path that is a record, or a batch: of the records of a batch the second match.
+_ELEMENT: Final = re.compile(r"(?:^|\.)records\[\d+\](?:\.records\[\d+\])?")
+_LABEL: Final = re.compile(r" *\[\d+\]")
+# The most characters of a key and of a value in the line of a record.
+_TEXT_MAX: Final = 400
+# Records of one message that are added, where they are compressed: their lines at most.
+_LINES_MAX: Final = 50_000
+_NONE: Final = "–"
+
+
+class _Element:
+    """The fields of the element that is being read, until it is known whether it is a record, and what it holds."""
+
+    def __init__(self) -> None:
+        self.element = ""
+        self.side: Side = "request"
+        self.fields: list[TreeField] = []
+        self.base = 0  # the first offset of the batch
+        self.is_record = False
+
+
+def add_record_lines(fields: Iterable[TreeField]) -> Iterator[TreeField]:
+    """The fields, with a line before those of each record, which it folds."""
+    held = _Element()
+    for field in fields:
+        found = _ELEMENT.search(field.path)
+        element = field.path[: found.end()] if found is not None else ""
+        if element != held.element or field.side != held.side:
+            if element.startswith(f"{held.element}."):
+                held.is_record = False  # an old message that holds others
+            yield from _end_record(held)
+            held.element, held.side, name = element, field.side, field.path.removeprefix(element)
+            held.is_record = bool(element) and (_is_nested(element) or name == ".offset")
+        if not held.is_record:
+            if field.path == f"{element}.base_offset" and field.text.lstrip("-").isdigit():
+                held.base = int(field.text)
+            yield field
+        else:
+            held.fields.append(field)
+    yield from _end_record(held)
+
+
+def _is_nested(element: str) -> bool:
+    return element.count("records[") > 1
+
+
+def _end_record(held: _Element) -> Iterator[TreeField]:
+    """The line of a record, and its fields."""
+    fields, held.fields = held.fields, []
+    if not fields:
+        return
+    first, element = fields[0], held.element
+    label = _LABEL.match(first.name)
+    if label is None or not held.is_record:
+        yield from fields
+        return
+    text = _describe_record(element, fields, held.base)
+    if first.path == element:  # a line of its own is there already
+        line = fields.pop(0)
+        line.name, line.text, line.paint = f"{label[0]} record", text, ""
+    else:
+        line = TreeField(held.side, element, f"{label[0]} record", text, "", _join_runs(fields))
+        first.name = " " * len(label[0]) + first.name[label.end() :]
+    line.fold, line.is_record = element, True
+    yield line
+    yield from fields
+
+
+def _describe_record(element: str, fields: list[TreeField], base: int) -> str:
+    """`offset 3 · key customer-3 · value order 503`; a key that is null is left out."""
+    texts: dict[str, str] = {}
+    for field in fields:
+        texts.setdefault(field.path.removeprefix(element), field.text)
+    offset, delta = texts.get(".offset", ""), texts.get(".offset_delta", "")
+    if not offset and delta.lstrip("-").isdigit():
+        offset = str(base + int(delta))
+    parts = [f"offset {offset}"] if offset else []
+    parts += [f"key {texts['.key'][:_TEXT_MAX]}"] if texts.get(".key", _NONE) != _NONE else []
+    parts += [f"value {texts['.value'][:_TEXT_MAX]}"] if texts.get(".value") else []
+    return " · ".join(parts)
+
+
+def _join_runs(fields: list[TreeField]) -> list[tuple[int, int, bool]]:
+    """The bytes of all these fields, runs that follow each other as one."""
+    joined: list[tuple[int, int, bool]] = []
+    for field in fields:
+        for begin, end, secret in field.runs:
+            if joined and joined[-1][1:] == (begin, secret):
+                joined[-1] = joined[-1][0], end, secret
+            elif not joined or joined[-1] != (begin, end, secret):
+                joined.append((begin, end, secret))
+    return joined
+
+
+def add_compressed_records(field: TreeField, record: dict[str, Any]) -> Iterator[TreeField]:
+    """The field, and below the bytes of compressed records the records in them."""
+    yield field
+    path = field.path if field.path.endswith(".records") else f"{field.path.removesuffix('.value')}.records"
+    batch = _find_compressed_batch(field, record)
+    if batch is None:
+        return
+    depth, count = len(field.name) - len(field.name.lstrip()), 0
+    for at, each in enumerate(batch["records"]):
+        for number, row in enumerate(walk_json(field.side, f"{path}[{at}]", "", each, 0)):
+            label = f"[{at}] " if not number else "    "
+            row.name = f"{' ' * depth}  {label}{row.name}"
+            row.runs = field.runs
+            yield row
+            count += 1
+        if count > _LINES_MAX:
+            return
+
+
+def _find_compressed_batch(field: TreeField, record: dict[str, Any]) -> dict[str, Any] | None:
+    """The batch whose compressed records a field is: the records of a batch, or the value of an old message."""
+    above, _, name = field.path.rpartition(".")
+    found = _ELEMENT.search(field.path)
+    if name not in ("records", "value") or not field.runs or found is None or found.end() != len(above):
+        return None
+    batches = _find_json(record[field.side], above[: above.rindex("[")])
+    number = int(above[above.rindex("[") + 1 : -1])
+    if not isinstance(batches, list) or number >= len(batches):
+        return None
+    # The record counts old messages that are not compressed as one batch: numbers agree before the first of them.
+    if name == "value" and any(each.get("codec") in (None, "none") for each in batches[: number + 1]):
+        return None
+    batch = batches[number]
+    return batch if batch.get("records") and batch.get("codec") not in (None, "none") else None
+
+
+def _find_json(value: Any, path: str) -> Any:
+    """The value at a path with indices; None where there is none."""
+    for name, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", path):
+        try:
+            value = value[int(index)] if index else value[name]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value

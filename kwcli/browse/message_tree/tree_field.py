@@ -1,0 +1,69 @@
+"""One line of the tree of a message; and the JSON form of a side in, its lines out, where it has no bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.wire.format_and_escape_text import escape_text
+
+if TYPE_CHECKING:
+    from decoders.schema.api_declaration import Side
+
+__all__ = ["TreeField", "walk_json"]
+
+# Fields of one message that are listed from its record, where it has no bytes.
+_FIELDS_MAX: Final = 50_000
+
+
+class TreeField:
+    """One line of the tree. `fold`: the path whose other fields it hides when it is folded; empty for none.
+
+    `is_record`: it stands for a record, whose fields it hides until somebody unfolds it.
+    """
+
+    __slots__ = ("fold", "is_record", "name", "paint", "path", "runs", "side", "text")
+
+    def __init__(
+        self, side: Side, path: str, name: str, text: str, paint: str, runs: list[tuple[int, int, bool]] | None = None
+    ) -> None:
+        self.side = side
+        self.path = path
+        self.name = name
+        self.text = text
+        self.paint = paint
+        self.runs = runs or []
+        self.fold = ""
+        self.is_record = False
+
+    @property
+    def is_heading(self) -> bool:
+        """Whether the line begins a side."""
+        return not self.path and self.fold == self.side
+
+
+def walk_json(side: Side, path: str, name: str, value: Any, depth: int) -> Iterator[TreeField]:
+    """A line for each leaf and each list, depth first, without recursion."""
+    from kwcli.output.body_printer import format_scalar
+
+    stack: list[tuple[str, str, Any, int]] = [(path, name, value, depth)]
+    count = 0
+    while stack and count < _FIELDS_MAX:
+        path, name, value, depth = stack.pop()
+        count += 1
+        indent = "  " * max(depth - 1, 0)
+        if isinstance(value, dict) and set(value) not in ({"redacted"}, {"base64"}):
+            if name:
+                yield TreeField(side, path, f"{indent}{name}", "", "")
+            stack += [
+                (f"{path}.{key}" if path else str(key), escape_text(str(key)), inner, depth + 1)
+                for key, inner in reversed(value.items())
+            ]
+        elif hasattr(value, "__iter__") and not isinstance(value, str | bytes | dict):
+            items = list(value)
+            yield TreeField(side, path, f"{indent}{name}", f"{len(items):,} element{'s' * (len(items) != 1)}", "")
+            stack += [(f"{path}[{at}]", f"[{at}]", inner, depth + 1) for at, inner in reversed(list(enumerate(items)))]
+        else:
+            yield TreeField(
+                side, path, f"{indent}{name}", format_scalar(value), "dim" if value in (None, "", 0) else ""
+            )
