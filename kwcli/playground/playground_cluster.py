@@ -145,7 +145,14 @@ class Cluster:
         return [*numbers] if self.options.roles == "combined" else [100 + number for number in numbers]
 
     def _format_storage(self, node: NodePlan, file: Path) -> None:
-        run_java([*self._java_command(node), "kafka.tools.StorageTool", "format", *self._format_arguments(node, file)])
+        run_java(
+            [
+                *self._java_command(node),
+                "kafka.tools.StorageTool",
+                "format",
+                *self._list_storage_format_arguments(node, file),
+            ]
+        )
 
     # Life of one node
 
@@ -280,7 +287,7 @@ class Cluster:
         (node.folder / "log4j.properties").write_text(broker_properties.format_log4j_properties(node.folder, log))
         self._format_storage(node, file)
 
-    def _format_arguments(self, node: NodePlan, file: Path) -> list[str]:
+    def _list_storage_format_arguments(self, node: NodePlan, file: Path) -> list[str]:
         arguments = ["-t", self.cluster_id, "-c", str(file)]
         if any(name.startswith("SASL") for name in self.options.listeners):
             for user, password in PASSWORDS.items():

@@ -111,7 +111,7 @@ class StoredRowReader:
             side: None if row[f"{side}_packet"] is None else [row[f"{side}_packet"], row[f"{side}_packet_end"]]
             for side in SIDES
         }
-        further = _read_further_keys(row) if row["further_keys"] is None else orjson.loads(row["further_keys"])
+        further = _read_rare_record_keys(row) if row["further_keys"] is None else orjson.loads(row["further_keys"])
         names = {
             identity: cell_json(name)
             for identity, name in zip(row["topic_ids"], row["topic_names"], strict=True)
@@ -139,8 +139,8 @@ class StoredRowReader:
         return found
 
 
-def _read_further_keys(row: dict[str, Any]) -> dict[str, Any]:
-    """The further keys of a row's record, as far as columns have them."""
+def _read_rare_record_keys(row: dict[str, Any]) -> dict[str, Any]:
+    """The layout, what was not decoded, and notes of a row's record, as far as columns have them."""
     found: dict[str, Any] = {"layout": join_columns_into_attribute("layout", row)}
     if row["undecoded_side"] is not None:
         why = {name: row[f"undecoded_{name}"] for name in ("reason", "offset", "path")}
