@@ -170,7 +170,7 @@ ATTACK_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         "batch-expired",
         LATE,
         "warning",
-        "a batch of app for orders turned 120s old while a request with it was under way",
+        "a batch of app for orders turned 2 minutes old while a request with it was under way",
     ),
     ("batch-expired", tried((0, 121)), "warning", "a batch of app for orders"),
     (
