@@ -50,6 +50,18 @@ def refused(*times: float, answered: tuple[float, ...] = (0.5,), at_address: str
     return _listing(30, scene)
 
 
+def two_went_away() -> Scene:
+    """Nodes 2 and 3 answer once, then refuse connections; node 1 answers to the end."""
+    third = {"node_id": 3, "host": "10.0.0.7", "port": 9092}
+    answer = {"brokers": [*_NODES, third], "topics": []}
+    scene = Scene().ask(0, (METADATA, 9), {}, answer, client="monitor")
+    for broker in (_OTHER, "10.0.0.7:9092"):
+        scene.ask(0.5, (HEARTBEAT, 3), _BEAT, {}, client="app", broker=broker)
+        for number in range(8):
+            scene.knock(2 + 2 * number, broker)
+    return scene.ask(40, (METADATA, 9), {}, answer, client="monitor")
+
+
 def pending(what: tuple[int, int], body: dict[str, Any], waited: float) -> Scene:
     """A request that node 1 does not answer up to the end of the capture."""
     scene = _listing(0, Scene())

@@ -29,6 +29,7 @@ from decoders.protocol_facts.api_keys import (
     JOIN_GROUP,
     LEADER_AND_ISR,
     METADATA,
+    OFFSET_COMMIT,
     OFFSET_FETCH,
     PRODUCE,
     PUSH_TELEMETRY,
@@ -52,7 +53,7 @@ from tests.analysis.attack_scenes import ATTACK_BESIDES, ATTACK_NEAR, ATTACK_SCE
 from tests.analysis.identity_scenes import IDENTITY_BESIDES, IDENTITY_NEAR, IDENTITY_SCENES
 from tests.analysis.record_scenes import RECORD_BESIDES, RECORD_NEAR, RECORD_SCENES
 from tests.analysis.scenes import BEGUN, BROKER, FIN, MS, NS, RST, Scene
-from tests.analysis.silence_scenes import LATE_LISTING, SILENCE_BESIDES, SILENCE_NEAR, SILENCE_SCENES
+from tests.analysis.silence_scenes import LATE_LISTING, SILENCE_BESIDES, SILENCE_NEAR, SILENCE_SCENES, two_went_away
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw, world
 from tests.exchanges.test_remarks import batch_of_lz4
@@ -1314,6 +1315,28 @@ def test_what_shares_neither_place_nor_time_has_its_own_cause() -> None:
     assert linked(elsewhere) == {"under-replicated": "broker-gone"}
     later = listings(*GONE).ask(300, PRODUCE_9, produce("orders"), produced(19), client="shop", line=1)
     assert linked(later) == {"under-replicated": "broker-gone"}
+
+
+def test_what_two_brokers_bring_that_went_away_together_stands_below_both() -> None:
+    """A commit waits for replicas of a topic that no client names."""
+    scene = two_went_away()
+    for line in range(3, 6):
+        scene.ask(line, (OFFSET_COMMIT, 8), {"group_id": "billing"}, client="app", line=line, took=20, ends=RST)
+    rows = {row["title"]: row for row in folded(scene.rows(Doctor())).rows()}
+    (commit,) = (row for title, row in rows.items() if title.startswith("OffsetCommit of app stays unanswered"))
+    causes = [row for row in rows.values() if row["id"] == "broker-down"]
+    assert [row["node_id"] for row in causes] == [2, 3]
+    assert commit["cause"]["title"] in {row["title"] for row in causes}
+    for row in causes:
+        assert {"id": commit["id"], "title": commit["title"]} in row["consequences"]
+
+
+def test_a_request_without_a_coordinator_has_its_own_cause() -> None:
+    scene = two_went_away()
+    for line in range(3, 6):
+        scene.ask(line, META, {}, client="app", line=line, took=20, ends=RST)
+    (row,) = (row for row in folded(scene.rows(Doctor())).rows() if row["id"] == "unanswered")
+    assert "cause" not in row
 
 
 def test_a_loop_of_fetches_explains_the_busiest_client() -> None:

@@ -61,6 +61,21 @@ def _missing_replicas(found: Found) -> set[str]:
     return _topics(found) or {""}
 
 
+def _coordination(found: Found) -> set[str]:
+    """Groups and transactions need replicas of topics of the cluster's own, which clients do not name."""
+    if found.id in ("unanswered", "requests-pending"):
+        return {""} if found.values.get("api") in _COORDINATED else set()
+    return {""}
+
+
+# What a coordinator answers once the replicas of its log have what it writes, or waits for members that write it.
+_COORDINATED: Final = frozenset(
+    {
+        *("JoinGroup", "SyncGroup", "LeaveGroup", "Heartbeat", "OffsetCommit", "TxnOffsetCommit", "InitProducerId"),
+        *("AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn", "ConsumerGroupHeartbeat"),
+    }
+)
+
 # Cause, consequence, and what both must have in common: one of it is enough.
 CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ...]] = (
     ("broker-silent", ("broker-gone", "broker-back"), _nodes),
@@ -73,6 +88,7 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
             (("replicas-missing",), _missing_replicas),
             (("requests-pending",), _nodes),
             (("metadata-storm",), _clients),
+            (("unanswered", "requests-pending", "coordinator-moved"), _coordination),
         )
     ),
     *(
@@ -126,19 +142,31 @@ def _overlap_in_time(one: Found, other: Found) -> bool:
     return one.seen.first - _SLACK_NS <= other.seen.last and other.seen.first - _SLACK_NS <= one.seen.last
 
 
-def find_causes(findings: list[Found]) -> dict[int, int]:
-    """The place of each consequence in the list → the place of its cause, which is nobody's consequence."""
+def find_causes(findings: list[Found]) -> dict[int, list[int]]:
+    """The place of each consequence in the list → the places of its causes, which are nobody's consequences.
+
+    Several causes are of one kind, like two nodes that went away at a time; the first one stands for all of them.
+    """
     places: dict[str, list[int]] = {}
     for place, found in enumerate(findings):
         places.setdefault(found.id, []).append(place)
-    causes: dict[int, int] = {}
+    causes: dict[int, list[int]] = {}
     for cause, effects, shared in CAUSES:
-        for at in places.get(cause, ()):
-            for place in (place for effect in effects for place in places.get(effect, ())):
-                one, other = findings[at], findings[place]
-                if place not in causes and _overlap_in_time(one, other) and shared(one) & shared(other):
-                    causes[place] = causes.get(at, at)
-    return {place: causes.get(at, at) for place, at in causes.items() if at != place}
+        for place in (place for effect in effects for place in places.get(effect, ())):
+            about = shared(findings[place]) if cause in places and place not in causes else ()
+            if about:
+                _note_causes(causes, findings, place, [at for at in places[cause] if shared(findings[at]) & about])
+    return {place: _list_roots(causes, some) for place, some in causes.items()}
+
+
+def _note_causes(causes: dict[int, list[int]], findings: list[Found], place: int, some: list[int]) -> None:
+    found = [at for at in some if at != place and _overlap_in_time(findings[at], findings[place])]
+    if found:
+        causes[place] = _list_roots(causes, found)
+
+
+def _list_roots(causes: dict[int, list[int]], places: list[int]) -> list[int]:
+    return list(dict.fromkeys(root for at in places for root in causes.get(at, [at])))
 
 
 def sort_by_cause(findings: Iterable[tuple[Any, int | None]], rank: Callable[[Any], Any]) -> list[Any]:

@@ -83,16 +83,19 @@ def diagnose(
     case = Case(seen, done, latencies, offers, faults, limits)
     findings = [found for look in EXAMINATIONS for found in look(case)]
     causes = find_causes(findings)
-    harmed = {cause for place, cause in causes.items() if findings[place].severity != "note"}
+    harmed = {cause for place, some in causes.items() if findings[place].severity != "note" for cause in some}
     findings = [_lower_severity_of_restart(case, found, place in harmed) for place, found in enumerate(findings)]
     rows = [make_finding_row(found) for found in findings]
-    for place, cause in causes.items():
-        rows[place]["cause"] = {"id": rows[cause]["id"], "title": rows[cause]["title"]}
-    ordered = sort_by_cause([(row, causes.get(place)) for place, row in enumerate(rows)], _rank_row)
-    roots = {cause: rows[cause] for cause in causes.values()}
-    for root, row in roots.items():
-        effects = [rows[place] for place, cause in causes.items() if cause == root]
-        row["consequences"] = [{"id": its["id"], "title": its["title"]} for its in sorted(effects, key=_rank_row)]
+    effects: dict[int, list[Row]] = defaultdict(list)
+    for place, some in causes.items():
+        rows[place]["cause"] = {"id": rows[some[0]]["id"], "title": rows[some[0]]["title"]}
+        for cause in some:
+            effects[cause].append(rows[place])
+    roots = {place: some[0] for place, some in causes.items()}
+    ordered = sort_by_cause([(row, roots.get(place)) for place, row in enumerate(rows)], _rank_row)
+    for cause, its in effects.items():
+        its.sort(key=_rank_row)
+        rows[cause]["consequences"] = [{"id": each["id"], "title": each["title"]} for each in its]
     return ordered
 
 
@@ -217,6 +220,9 @@ def _make_error_finding(case: Case, what: str, kind: str, subject: str | None, s
         values["subject"] += f", instance {escape_for_sentence(instances)}"
     if what == "broker-failed":
         values["topics"] = sort_names_by_count(whole.names.get("topics", {}))[:LISTED] or None
+        topics = values["topics"] or []
+        named = [topic for topic in topics if topic in case.topics] or topics  # of others the id alone is known
+        values["of"] = f" for {escape_for_sentence(named)}" if named else ""
     values["went_on"] = (went_on and _is_over(case, what, kind, subject, some, whole)) or None
     if what == "offset-out-of-range":
         values["reset"] = describe_offset_reset(case, subject, values["clients"])

@@ -78,4 +78,6 @@ def _disk_full(actor: IncidentActor) -> None:
     producer.flush(6)
 
 
-DISK_INCIDENT: Final = Incident("disk-full", "broker-failed", "KAFKA_STORAGE_ERROR", _disk_full, topic=False)
+DISK_INCIDENT: Final = Incident(
+    "disk-full", "broker-failed", "KAFKA_STORAGE_ERROR for disk-full", _disk_full, topic=False
+)

@@ -112,7 +112,7 @@ CLUSTER_KINDS: Final[dict[str, FindingKind]] = {
         "look at the controllers' load, disks and network at that time",
     ),
     "controller-moved": FindingKind(WARNING, "{subject}: {error}{by}"),
-    "broker-failed": FindingKind(ERROR, "{broker}: {error}", went_on=WARNING),
+    "broker-failed": FindingKind(ERROR, "{broker}: {error}{of}", went_on=WARNING),
     "slow-broker": FindingKind(
         WARNING,
         "{broker} takes {latency} for {api}, its peers {peers} (medians)",
