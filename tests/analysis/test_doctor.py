@@ -52,6 +52,7 @@ from kwcli.run_environment import Exit
 from tests.analysis.attack_scenes import ATTACK_BESIDES, ATTACK_NEAR, ATTACK_SCENES
 from tests.analysis.identity_scenes import IDENTITY_BESIDES, IDENTITY_NEAR, IDENTITY_SCENES
 from tests.analysis.record_scenes import RECORD_BESIDES, RECORD_NEAR, RECORD_SCENES
+from tests.analysis.refusal_scenes import REFUSAL_BESIDES, REFUSAL_NEAR, REFUSAL_SCENES
 from tests.analysis.scenes import BEGUN, BROKER, FIN, MS, NS, RST, Scene
 from tests.analysis.silence_scenes import LATE_LISTING, SILENCE_BESIDES, SILENCE_NEAR, SILENCE_SCENES, two_went_away
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
@@ -681,6 +682,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     *ATTACK_SCENES,
     *RECORD_SCENES,
     *IDENTITY_SCENES,
+    *REFUSAL_SCENES,
     *SILENCE_SCENES,
     # finding, scene, severity, text in the title
     ("topic-unknown", asked_again(4), "error", "topic ordres does not exist (did the client mean orders?)"),
@@ -805,7 +807,12 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         "app in group billing was not heard for 40s; its session",
     ),
     ("heartbeats-late", beats(2, 4, 10, 12, timeout=6000), "warning", "for 5s; its session times out after 6s"),
-    ("read-again", read_from(*range(0, 3000, 500), 0, 500), "note", "app fetched 1,000 of 4,000 offsets of orders"),
+    (
+        "read-again",
+        read_from(*range(0, 3000, 500), 0, 500),
+        "note",
+        "app fetched records of orders again on the same connection: 4,000 offsets, 3,000 different",
+    ),
     (
         *("follower-behind", followed(5000), "warning"),
         "node 2 is up to 5,000 records behind the in-sync replicas of orders-0",
@@ -1065,12 +1072,14 @@ BESIDES = {
     **ATTACK_BESIDES,
     **RECORD_BESIDES,
     **IDENTITY_BESIDES,
+    **REFUSAL_BESIDES,
     **SILENCE_BESIDES,
 }
 NEAR: list[tuple[str, Scene]] = [
     *ATTACK_NEAR,
     *RECORD_NEAR,
     *IDENTITY_NEAR,
+    *REFUSAL_NEAR,
     *SILENCE_NEAR,
     ("tls-refused", refused_alert(b"")),
     ("tls-refused", refused_alert(bytes.fromhex("15030300020100"))),  # an orderly end

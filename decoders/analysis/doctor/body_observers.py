@@ -29,6 +29,7 @@ from decoders.analysis.doctor.observe_positions import (
     observe_transactional_batch,
     observe_unread_answer,
 )
+from decoders.analysis.doctor.refused.observe_changes import CHANGING, observe_changes
 from decoders.analysis.doctor.resent_batches import make_evidence_of_exchange
 from decoders.analysis.exchange_facts import (
     CONSUMER,
@@ -84,6 +85,7 @@ _OUT_OF_ORDER: Final = 45
 _OUT_OF_RANGE: Final = 1
 _READ_COMMITTED: Final = 1
 _STABLE: Final = "last_stable_offset"
+_FETCH_OF_ZSTD: Final = 10
 _METADATA_LOG: Final = "__cluster_metadata"
 # Ranges of offsets: the names of how many there are, of their begin and of their end.
 _ACCEPTED: Final = ("accepted", "accepted-from", "accepted")
@@ -124,6 +126,8 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
     tried = make_evidence_of_exchange(exchange), exchange.response_ns
     request = body_or_empty(exchange, "request")
     transactional = request.get("transactional_id")
+    if transactional and not refused:
+        seen.get_or_make("transaction-begun", transactional).mark_second(time_ns)
     for element in structs_at(request, "topic_data"):
         named = element.get("name") or element.get("topic_id")
         topic = named if named.__class__ is str else topic_of_element(exchange, element)
@@ -307,12 +311,20 @@ def _observe_fetched_partition(
     part, asked, committed_only, found = its
     number, newest, failed = part.get("partition_index"), part.get("high_watermark"), part.get("error_code")
     position, begin = asked, None
+    # Every broker and client of the last years speaks a version that all codecs fit.
+    is_old, too_new = (exchange.api_version or 0) < _FETCH_OF_ZSTD, False
     for head in read_batch_heads(part.get("records"), exchange.response_raw):
         if begin is None:
             begin = head.base_offset if asked is None else asked
         position = head.last_offset + 1
         if head.magic < 2 or not head.sound:
             _observe_fetched_batch(seen, exchange, client, topic, head)
+        if is_old and head.codec == "zstd":
+            too_new = True
+    if too_new:
+        unread = seen.get_or_make("codec-too-new", client, topic, "zstd")
+        unread.count_exchange(exchange)
+        unread.count_name("versions", str(exchange.api_version))
     if position is None:
         return False
     address = exchange.connection_info.client
@@ -531,6 +543,9 @@ def _observe_coordinator(seen: Observations, exchange: Exchange, client: str) ->
     answer = body_or_empty(exchange, "response")
     for node in list(structs_at(answer, "coordinators")) or [answer]:
         if not node.get("error_code"):
+            seen.get_or_make("coordinator", body_or_empty(exchange, "request").get("key_type", 0)).count_exchange(
+                exchange
+            )
             _observe_advertised_address(seen, exchange, node, node.get("node_id"))
 
 
@@ -620,11 +635,13 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
     68: _BEAT,
     76: _BEAT,
     88: _BEAT,
-    INIT_PRODUCER_ID: BodyObserver(observe_producer_start, ("transactional_id",), ("error_code",)),
+    INIT_PRODUCER_ID: BodyObserver(
+        observe_producer_start, ("transactional_id", "transaction_timeout_ms"), ("error_code",)
+    ),
     END_TXN: BodyObserver(observe_transaction_end, ("transactional_id", "committed"), ("error_code",)),
     ADD_PARTITIONS_TO_TXN: BodyObserver(observe_transaction_begin, ("v3_and_below_transactional_id",)),
     25: BodyObserver(observe_transaction_begin, ("transactional_id",)),
-    SASL_HANDSHAKE: BodyObserver(observe_sasl_handshake, ("mechanism",)),
+    SASL_HANDSHAKE: BodyObserver(observe_sasl_handshake, ("mechanism",), ("error_code",)),
     SASL_AUTHENTICATE: BodyObserver(observe_login, (), ("error_code", "session_lifetime_ms")),
     ALTER_USER_SCRAM_CREDENTIALS: BodyObserver(observe_new_credentials, (), ("results[].user", "results[].error_code")),
     DELETE_TOPICS: BodyObserver(
@@ -632,6 +649,7 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
         ("topic_names", "topics[].name", "topics[].topic_id"),
         tuple(f"responses[].{name}" for name in ("name", "topic_id", "error_code")),
     ),
+    **dict.fromkeys(CHANGING, BodyObserver(observe_changes)),
     52: BodyObserver(_observe_controller_election),
     ALTER_PARTITION: BodyObserver(
         _observe_replicas_in_sync,

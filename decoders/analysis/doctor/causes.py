@@ -130,6 +130,8 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     ("throttled", ("quota-exceeded",), _clients),
     # A broker reads nothing of a connection for as long as it throttles it.
     ("throttled", ("zero-window", "unanswered"), _brokers_and_clients),
+    ("codec-too-new", ("read-again", "lag-growing"), _clients),
+    ("heartbeats-late", ("rebalance-storm", "member-fenced"), _groups),
     ("fetch-loop", ("busiest-client",), _clients),
     ("metadata-storm", ("busiest-client",), _clients),
     ("connection-churn", ("busiest-client",), _clients),

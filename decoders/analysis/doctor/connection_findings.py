@@ -19,7 +19,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     most_frequent_clients,
     rate_per_second,
 )
-from decoders.analysis.doctor.finding_kinds import FINDINGS
+from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS
 from decoders.analysis.doctor.observations import Observation
 from decoders.analysis.read_dimension_values import host_of
 from decoders.protocol_facts.api_keys import API_VERSIONS, DESCRIBE_CLUSTER, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
@@ -100,11 +100,15 @@ def _find_connection_churn_and_losses(case: Case) -> Iterator[Found]:
     by_client: dict[str, list[Observation]] = defaultdict(list)
     for (client, _, _), seen in case.seen.items_of_kind("client"):
         by_client[client].append(seen)
+    refused: dict[str, int] = defaultdict(int)
+    for (code, _, client, _, _), seen in case.seen.items_of_kind("error"):
+        refused[client] += seen.count if CODES.get(code) == "login-failed" else 0
     for client, some in by_client.items():
         whole = merge_observations(some)
         opened = whole.sums.get("connections", 0)
         each = whole.count / opened if opened else 0
         many = opened >= limits["connections.least"] and rate_per_second(whole, opened) >= limits["connections.rate"]
+        many = many and 2 * refused[client] < opened  # the finding about its logins says how often
         if client != OWN_CLIENT_ID and many and each <= limits["connections.exchanges"]:
             rate, exchanges = f"{rate_per_second(whole, opened):.1f}", f"{each:.1f}"
             yield case.make_finding(

@@ -30,6 +30,7 @@ from decoders.analysis.doctor.observe_odd_bytes import (
 )
 from decoders.analysis.doctor.observe_positions import observe_unread_answer
 from decoders.analysis.doctor.observe_values import observe_subjects, observe_values
+from decoders.analysis.doctor.refused.observe_refusals import observe_refusal
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.analysis.exchange_facts import (
@@ -339,6 +340,7 @@ class Doctor:
             if kind == "topic" and subject and code in STORAGE_ERRORS:
                 its.count_name("topics", subject)
             its.count_name("versions", str(exchange.api_version))
+            observe_refusal(its, exchange, code)
             its.mark_second(exchange.time_ns)
             user = exchange.user
             if user:

@@ -43,15 +43,35 @@ from decoders.analysis.doctor.position_findings import (
     list_holding_transactions,
 )
 from decoders.analysis.doctor.refusal_findings import REFUSALS
+from decoders.analysis.doctor.refused.refused_request_findings import (
+    count_repeated_offsets,
+    describe_change,
+    describe_company,
+    describe_refusal,
+    explain_errors,
+    find_new_codecs,
+)
 from decoders.analysis.doctor.sequence_findings import SEQUENCES, describe_broken_sequence
 from decoders.analysis.doctor.value_findings import VALUES
 from decoders.protocol_facts.api_keys import (
+    ADD_OFFSETS_TO_TXN,
+    ADD_PARTITIONS_TO_TXN,
+    END_TXN,
     FETCH,
     FIND_COORDINATOR,
+    HEARTBEAT,
     INIT_PRODUCER_ID,
+    JOIN_GROUP,
+    LIST_OFFSETS,
     METADATA,
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
     PRODUCE,
     SASL_AUTHENTICATE,
+    SHARE_ACKNOWLEDGE,
+    SHARE_FETCH,
+    SYNC_GROUP,
+    TXN_OFFSET_COMMIT,
 )
 from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
 from decoders.protocol_facts.errors.remedies import REMEDIES
@@ -132,11 +152,11 @@ def make_finding_row(found: Found) -> Row:
     return {
         "id": found.id,
         "severity": found.severity,
-        "title": kind.title.format_map(words),
+        "title": kind.title.format_map(words) + words["told"],
         **seen.count_and_times(),
         **{name: value for name, value in values.items() if name in ABOUT},
         "evidence": seen.evidence_rows(),
-        "meaning": meaning,
+        "meaning": meaning + words["company"],
         "remedy": remedy,
     }
 
@@ -156,8 +176,12 @@ ABOUT: Final = frozenset(
 
 def _find_error_codes(case: Case) -> Iterator[Found]:
     """Error codes by subject: one finding for all clients that met one code there."""
+    explained, told = explain_errors(case)
+    yield from explained
     met: dict[tuple[str, int, str, str | None], list[_Met]] = defaultdict(list)
     for (code, key, client, kind, subject), seen in case.seen.items_of_kind("error"):
+        if (code, key, client, kind, subject) in told:
+            continue
         what = CODES.get(code, OTHER)
         if subject is None or what in ("login-failed", "version-refused", "controller-moved"):
             kind, subject = "client_id", client
@@ -183,6 +207,8 @@ def _make_error_finding(case: Case, what: str, kind: str, subject: str | None, s
     went_on = all(_has_succeeded_since(case, client, key, about, seen) for client, key, _, seen in some)
     row = FINDINGS[what]
     severity = row.went_on if went_on else row.severity
+    if severity == "warning" and not went_on and _is_hindered(case, about, some, whole):
+        severity = "error"
     if not went_on and whole.count < case.limits["errors.few"]:
         severity = next_less_severe(severity)
     clients = Observation()
@@ -234,7 +260,34 @@ def _make_error_finding(case: Case, what: str, kind: str, subject: str | None, s
         values |= find_changed_login(case, names[0], whole)
     if what in ("login-failed", "version-refused") and not went_on:
         values["pace"] = describe_retry_pace(case, whole)
+    if severity != "note":
+        errors = [(code, key, client, kind, subject) for client, key, code, _ in some]
+        values["told"] = describe_refusal(case, what, (kind, subject), errors, whole)
+        values["company"] = describe_company(case, about, errors, whole)
     return Found(what, severity, whole, values, code)
+
+
+# What clients live by. Who asks for descriptions or changes settings can do without.
+_WORK: Final = frozenset(
+    {
+        *(PRODUCE, FETCH, LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, JOIN_GROUP, HEARTBEAT),
+        *(SYNC_GROUP, INIT_PRODUCER_ID, ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, END_TXN, TXN_OFFSET_COMMIT),
+        *(68, 76, SHARE_FETCH, SHARE_ACKNOWLEDGE, 88),
+    }
+)
+# What is refused for as long does not end by itself.
+_LASTING_NS: Final = 10 * NS
+
+
+def _is_hindered(case: Case, about: str | None, some: list[_Met], whole: Observation) -> bool:
+    """Whether a client's work on a subject was refused from the first error on, and never succeeded since."""
+    return whole.last - whole.first >= _LASTING_NS and any(
+        key in _WORK
+        and seen.count >= case.limits["errors.few"]
+        and seen.last - seen.first >= _LASTING_NS
+        and case.done.get((client, key, about), 0) < seen.first
+        for client, key, _, seen in some
+    )
 
 
 def _has_succeeded_since(case: Case, client: str, api_key: int, about: str | None, seen: Observation) -> bool:
@@ -474,10 +527,9 @@ def _find_reread_offsets(case: Case) -> Iterator[Found]:
     for (client, _, topic, _), seen in case.seen.items_of_kind("read"):
         found[client, topic].append(seen)
     for (client, topic), some in found.items():
-        read = sum(seen.sums["offsets"] for seen in some)
-        again = sum(max(seen.sums["offsets"] - seen.most["end"] - seen.most["start"], 0) for seen in some)
+        again, read = count_repeated_offsets(some)
         if again >= limits["again.offsets"] and again >= limits["again.share"] * read:
-            words = {"again": f"{again:,}", "read": f"{read:,}"}
+            words = {"read": f"{read:,}", "once": f"{read - again:,}"}
             yield case.make_finding(
                 "read-again", merge_observations(some), client=client, client_id=client, topic=topic, **words
             )
@@ -557,7 +609,9 @@ def _find_client_load(case: Case) -> Iterator[Found]:
         total = seen.sums["ms"]
         if total >= limits["throttle.total"]:
             words = {"total": describe_duration(total), "most": describe_duration(seen.most["ms"])}
-            yield case.make_finding("throttled", seen, client=client, client_id=client, broker=broker, **words)
+            about = {"client": client, "client_id": client, "broker": broker}
+            changed = describe_change(case, "throttled", ("client-id", client), [client], [], seen.first)
+            yield case.make_finding("throttled", seen, told=changed, **about, **words)
     for (client, broker), seen in case.seen.items_of_kind("sessions-lost"):
         if seen.count >= limits["sessions.lost"]:
             about = {"client": client, "client_id": client, "broker": broker}
@@ -609,6 +663,7 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
         _find_troubled_transactions,
         _find_growing_lags,
         _find_reread_offsets,
+        find_new_codecs,
     ),
     *(
         _find_bad_records,

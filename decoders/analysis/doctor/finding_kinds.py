@@ -13,10 +13,17 @@ from decoders.analysis.doctor.kinds.connection_kinds import CONNECTION_KINDS
 from decoders.analysis.doctor.kinds.finding_kind import SEVERITIES, FindingKind, Severity
 from decoders.analysis.doctor.kinds.load_kinds import LOAD_KINDS
 from decoders.analysis.doctor.kinds.producer_kinds import PRODUCER_KINDS
+from decoders.analysis.doctor.kinds.refusal_kinds import REFUSAL_KINDS
 
 __all__ = ["CODES", "FINDINGS", "OTHER", "SEVERITIES", "STORAGE_ERRORS", "FindingKind", "Severity"]
 
-FINDINGS: Final[dict[str, FindingKind]] = {**CONNECTION_KINDS, **CLUSTER_KINDS, **PRODUCER_KINDS, **LOAD_KINDS}
+FINDINGS: Final[dict[str, FindingKind]] = {
+    **CONNECTION_KINDS,
+    **CLUSTER_KINDS,
+    **REFUSAL_KINDS,
+    **PRODUCER_KINDS,
+    **LOAD_KINDS,
+}
 
 STORAGE_ERRORS: Final = (-1, 56)  # UNKNOWN_SERVER_ERROR, KAFKA_STORAGE_ERROR: the broker itself has failed
 # Error code → the finding; all other codes give OTHER.

@@ -141,7 +141,7 @@ CHANGES: Final = (
     Incident(
         "no-keys-for-compaction", "records-refused", "no-keys-for-compaction", _no_keys_for_compaction, topic=False
     ),
-    Incident("transaction-too-long", "producer-fenced", "invoices-1", _transaction_too_long),
+    Incident("transaction-too-long", "transaction-expired", "invoices-1", _transaction_too_long),
 )
 
 

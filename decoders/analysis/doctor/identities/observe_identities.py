@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.analysis.doctor.refused.observe_refusals import observe_accepted_values
 from decoders.analysis.exchange_facts import GATHERINGS, topic_of_element
 from decoders.analysis.read_dimension_values import host_of
 from decoders.exchanges.topic_arrays import structs_at
@@ -45,6 +46,7 @@ def observe_group_join(seen: Observations, exchange: Exchange, client: str) -> N
         return
     if not answer.get("error_code") and isinstance(generation, int) and generation >= 0:
         _observe_group_generation(seen, exchange, group, generation, client)
+        observe_accepted_values(seen, exchange, client)
         if exchange.response_ns is not None and exchange.request_end_ns is not None:
             seen.get_or_make("group", group).add_to_sum("waited", exchange.response_ns - exchange.request_end_ns)
             seen.get_or_make("group", group).keep_greatest("waited", exchange.response_ns - exchange.request_end_ns)
@@ -142,10 +144,15 @@ def observe_group_heartbeat(seen: Observations, exchange: Exchange, client: str)
 
 
 def observe_producer_start(seen: Observations, exchange: Exchange, client: str) -> None:
-    """Observe a producer that takes a transactional id, which fences the one before."""
-    name = body_or_empty(exchange, "request").get("transactional_id")
+    """Observe a producer that takes a transactional id, which fences the one before, and its time-out."""
+    request = body_or_empty(exchange, "request")
+    name, timeout = request.get("transactional_id"), request.get("transaction_timeout_ms")
     if name and not body_or_empty(exchange, "response").get("error_code"):
         _observe_user_of_name(seen, exchange, client, ("transactional.id", None, name))
+        observe_accepted_values(seen, exchange, client)
+        seen.get_or_make("transaction-taken", name).mark_second(exchange.time_ns)
+        if isinstance(timeout, int):
+            seen.get_or_make("transaction-timeout", name).keep_first_and_last("timeout", exchange.time_ns, timeout)
 
 
 def observe_transaction_end(seen: Observations, exchange: Exchange, client: str) -> None:
@@ -157,6 +164,7 @@ def observe_transaction_end(seen: Observations, exchange: Exchange, client: str)
         its.count_name("clients", client)
         its.add_to_sum("commits" if request.get("committed") else "aborts", 1)
         its.keep_greatest("ended", exchange.time_ns)
+        seen.get_or_make("transaction-ended", name).mark_second(exchange.time_ns)
 
 
 def observe_transaction_begin(seen: Observations, exchange: Exchange, client: str) -> None:
@@ -167,6 +175,8 @@ def observe_transaction_begin(seen: Observations, exchange: Exchange, client: st
         its.count_exchange(exchange)
         its.count_name("clients", client)
         its.keep_greatest("begun", exchange.time_ns)
+        if not exchange._error_codes:
+            seen.get_or_make("transaction-begun", name).mark_second(exchange.time_ns)
 
 
 def observe_sasl_handshake(seen: Observations, exchange: Exchange, client: str) -> None:
@@ -174,6 +184,8 @@ def observe_sasl_handshake(seen: Observations, exchange: Exchange, client: str) 
     if mechanism:
         seen.get_or_make("login", client).count_name("mechanisms", mechanism)
         seen.get_or_make("login", client).count_exchange(exchange)
+        if not body_or_empty(exchange, "response").get("error_code"):
+            observe_accepted_values(seen, exchange, client)
 
 
 def observe_login(seen: Observations, exchange: Exchange, client: str) -> None:

@@ -136,7 +136,7 @@ CLUSTER_KINDS: Final[dict[str, FindingKind]] = {
     ),
     "read-again": FindingKind(
         NOTE,
-        "{client} fetched {again} of {read} offsets of {topic} a second time on the same connection",
+        "{client} fetched records of {topic} again on the same connection: {read} offsets, {once} different ones",
         "records fetched earlier were thrown away: by pausing and seeking, by rebalances, or by a poll that failed",
         "do not seek back or pause for each batch; see kw groups for the share of each group",
     ),

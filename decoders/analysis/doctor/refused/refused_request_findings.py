@@ -1,0 +1,323 @@
+"""Observations in; findings about refused requests whose cause other exchanges show, and words about any refusal, out.
+
+Words about a refusal are what the client asked for and what was taken before, what the broker says, who changed the
+same topic, group, user or client shortly before, and who else does the same without errors.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from decoders.analysis.doctor.diagnosis_input import (
+    LISTED,
+    MS,
+    NS,
+    Case,
+    Found,
+    escape_for_sentence,
+    has_stopped,
+    merge_observations,
+    name_of_api_key,
+    next_less_severe,
+)
+from decoders.analysis.doctor.finding_kinds import FINDINGS
+from decoders.analysis.doctor.observations import Observation, sort_names_by_count
+from decoders.analysis.doctor.refused.observe_refusals import SETTINGS
+from decoders.protocol_facts.api_keys import END_TXN, FETCH, FIND_COORDINATOR, OFFSET_COMMIT
+from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.wire.format_and_escape_text import describe_duration, format_rfc3339
+
+__all__ = ["ErrorKey", "describe_change", "describe_company", "describe_refusal", "explain_errors", "find_new_codecs"]
+
+# Error code, API key, client, kind and name of what the error is about.
+ErrorKey = tuple[int, int, str, str, str | None]
+
+_NOT_AVAILABLE: Final = 15
+_UNKNOWN_MEMBER: Final = 25
+# INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, PRODUCER_FENCED.
+_ABORTED: Final = frozenset({47, 48, 90})
+# What is refused for as long as this does not end by itself.
+_LASTING_NS: Final = 10 * NS
+# A change is named where the first error follows so soon, or comes so little before it, where captures are merged.
+_CHANGED_NS: Final = 60 * NS
+_SLACK_NS: Final = NS // 10
+# By the key type of FindCoordinator: what it is asked for; the topic of coordinators and the setting of its replicas.
+_COORDINATED: Final = {
+    0: ("group", "group", "__consumer_offsets", "offsets.topic.replication.factor", "members of groups read nothing"),
+    1: (
+        *("transactional_id", "transactional id", "__transaction_state"),
+        *("transaction.state.log.replication.factor", "transactional producers write nothing"),
+    ),
+}
+# What FindCoordinator's topics have by default.
+_REPLICAS: Final = 3
+# Finding → the kinds of changes that bring it; of all others those of a topic's or group's settings and partitions.
+_BRINGING: Final[dict[str, tuple[str, ...]]] = {
+    "access-denied": ("right",),
+    "throttled": ("quota",),
+    "quota-exceeded": ("quota",),
+    "offset-out-of-range": ("records", "config"),
+    "commit-lost": ("offsets",),
+}
+_BRINGING_OTHERS: Final = ("config", "partitions", "replicas")
+# Codec → the version of Fetch that brokers want for it.
+FETCH_OF_CODEC: Final = {"zstd": 10}
+
+
+def explain_errors(case: Case) -> tuple[list[Found], set[ErrorKey]]:
+    """The findings about errors whose cause other exchanges show, and the errors that they are about."""
+    found: list[Found] = []
+    told: set[ErrorKey] = set()
+    for explain in (_explain_missing_coordinators, _explain_foreign_commits, _explain_expired_transactions):
+        for row, keys in explain(case):
+            found.append(row)
+            told |= keys
+    return found, told
+
+
+def _errors(case: Case, codes: Iterable[int]) -> Iterator[tuple[ErrorKey, Observation]]:
+    return ((key, seen) for key, seen in case.seen.items_of_kind("error") if key[0] in codes)
+
+
+def _explain_missing_coordinators(case: Case) -> Iterator[tuple[Found, set[ErrorKey]]]:
+    """Coordinators that nobody ever got: one finding for all groups, one for all transactional ids."""
+    nodes = {number for (_, number, _, _), _ in case.seen.items_of_kind("advertised")}
+    for key_type, (kind, what, topic, setting, harm) in _COORDINATED.items():
+        some = {
+            key: seen
+            for key, seen in _errors(case, (_NOT_AVAILABLE,))
+            if key[1] == FIND_COORDINATOR and key[3] == kind and key[4] is not None
+        }
+        whole = merge_observations(some.values())
+        never = case.seen.get_observation("coordinator", key_type) is None
+        if not never or whole.count < case.limits["errors.few"] or whole.last - whole.first < _LASTING_NS:
+            continue
+        is_there = case.seen.get_observation("topic", topic) is not None
+        few = 0 < len(nodes) < _REPLICAS and not is_there
+        brokers = f"the {'1 broker' if len(nodes) == 1 else f'{len(nodes)} brokers'} of the cluster"
+        names = sorted({str(key[4]) for key in some})
+        about: dict[str, Any] = {"what": what, "error": error_name(_NOT_AVAILABLE), "names": names, "topic": topic}
+        about |= {"api": name_of_api_key(FIND_COORDINATOR), "clients": sorted({key[2] for key in some})[:LISTED]}
+        about |= {"setting": setting, "harm": harm}
+        about["likely"] = f": likely {topic} wants more replicas than {brokers} can hold" if few else None
+        about["why"] = (
+            f"brokers make {topic} at the first look-up, with as many replicas as {setting} says (3 by default), and"
+            " cannot with fewer brokers: waiting does not help"
+            if few
+            else f"{topic} has no partition with a leader, or cannot be made"
+        )
+        yield case.make_finding("coordinator-never", whole, **about), {*some}
+
+
+def _explain_foreign_commits(case: Case) -> Iterator[tuple[Found, set[ErrorKey]]]:
+    """Commits without a member id for groups that have members."""
+    for key, seen in _errors(case, (_UNKNOWN_MEMBER,)):
+        code, api_key, client, kind, group = key
+        joined = case.seen.get_observation("joined", group, client)
+        foreign = seen.names.get("without", {}).get("membership", 0) == seen.count
+        if api_key != OFFSET_COMMIT or kind != "group" or group is None or not foreign or joined is not None:
+            continue
+        members = sorted({who for (its, who), _ in case.seen.items_of_kind("joined") if its == group})
+        about: dict[str, Any] = {"group": group, "clients": [client], "client_id": client, "error": error_name(code)}
+        about["api"] = name_of_api_key(api_key)
+        about["members"] = f" (members are {escape_for_sentence(members)})" if members else None
+        went_on = case.done.get((client, api_key, group), 0) > seen.last
+        severity = FINDINGS["not-a-member"].went_on if went_on else FINDINGS["not-a-member"].severity
+        few = seen.count < case.limits["errors.few"]
+        yield Found("not-a-member", next_less_severe(severity) if few else severity, seen, about), {key}
+
+
+def _explain_expired_transactions(case: Case) -> Iterator[tuple[Found, set[ErrorKey]]]:
+    """Transactions that were open for longer than their time-out when a request of theirs was refused."""
+    by_name: dict[str, dict[ErrorKey, Observation]] = defaultdict(dict)
+    for key, seen in _errors(case, _ABORTED):
+        names = [key[4]] if key[3] == "transactional_id" else list(seen.names.get("transactional", ()))
+        if len(names) == 1 and names[0] is not None:
+            by_name[names[0]][key] = seen
+    for name, some in by_name.items():
+        whole = merge_observations(some.values())
+        limit = case.seen.get_observation("transaction-timeout", name)
+        timeout_ms = limit.edges["timeout"][1][1] if limit is not None and "timeout" in limit.edges else 0
+        open_ns = _measure_open_transaction(case, name, whole.first)
+        if timeout_ms <= 0 or open_ns < timeout_ms * MS:
+            continue
+        clients = sorted({key[2] for key in some})
+        first = min(some.items(), key=lambda item: (item[1].first, item[0][1]))[0]
+        about: dict[str, Any] = {"name": name, "transactional_id": name, "clients": clients[:LISTED]}
+        about |= {
+            "error": error_name(first[0]),
+            "api": name_of_api_key(first[1]),
+            "open": describe_duration(open_ns // NS * 1000),
+        }
+        about["timeout"] = describe_duration(timeout_ms)
+        kind = FINDINGS["transaction-expired"]
+        committed = max((case.done.get((client, END_TXN, name), 0) for client in clients), default=0)
+        is_over = committed > whole.last and has_stopped(case, whole)
+        yield Found("transaction-expired", kind.went_on if is_over else kind.severity, whole, about), {*some}
+
+
+def _measure_open_transaction(case: Case, name: str, until_ns: int) -> int:
+    """For how many ns, at least, a transaction was open at a time; 0 where its begin is not known."""
+
+    def seconds(what: str) -> list[int]:
+        seen = case.seen.get_observation(what, name)
+        marked = seen.list_marked_seconds() if seen is not None else ()
+        return [second for second in marked if second * NS <= until_ns]
+
+    before = max((*seconds("transaction-ended"), *seconds("transaction-taken")), default=0)
+    begins = [second for second in seconds("transaction-begun") if second >= before]
+    later = [second for second in begins if second > before]
+    if not begins:
+        return 0
+    return until_ns - (min(later or begins) + 1) * NS  # it may have begun at the end of that second
+
+
+def find_new_codecs(case: Case) -> Iterator[Found]:
+    """Readers whose version of Fetch is too low for the compression of the batches that they get."""
+    groups: dict[str, set[str]] = defaultdict(set)
+    for (group, client, _, _), _ in case.seen.items_of_kind("assigned"):
+        groups[client].add(group)
+    for (client, topic, codec), seen in case.seen.items_of_kind("codec-too-new"):
+        about: dict[str, Any] = {"client": client, "client_id": client, "topic": topic, "codec": codec}
+        about |= {"version": max(map(int, seen.names["versions"])), "least": FETCH_OF_CODEC[codec]}
+        if len(groups[client]) == 1:
+            (about["group"],) = groups[client]
+            about["of_group"] = f" (group {escape_for_sentence(about['group'])})"
+        again = count_repeated_offsets(
+            its for (who, _, where, _), its in case.seen.items_of_kind("read") if (who, where) == (client, topic)
+        )
+        is_stuck = again[0] >= case.limits["again.share"] * again[1] and again[0] > 0
+        about["stuck"] = "; it fetches the same records again and again" if is_stuck else None
+        about["changed"] = describe_change(case, "codec-too-new", ("topic", topic), [client], [], seen.first)
+        severity = "error" if is_stuck else FINDINGS["codec-too-new"].severity
+        yield Found("codec-too-new", severity, seen, about)
+
+
+def count_repeated_offsets(some: Iterable[Observation]) -> tuple[int, int]:
+    """How many offsets connections fetched more than once, and how many they fetched in all, each time counted."""
+    again = read = 0
+    for seen in some:
+        read += seen.sums["offsets"]
+        again += max(seen.sums["offsets"] - seen.most["end"] - seen.most["start"], 0)
+    return again, read
+
+
+# Words about any refusal.
+
+
+def describe_refusal(
+    case: Case, what: str, subject: tuple[str, str | None], errors: list[ErrorKey], whole: Observation
+) -> str:
+    """Words for the end of a title: the value that was asked for, the broker's own words, what was changed before."""
+    clients = sorted({client for _, _, client, _, _ in errors})
+    asked = _describe_asked_values(case, errors, whole)
+    said = "" if asked else _describe_words(whole, errors[0][0])
+    changed = describe_change(
+        case, what, subject, clients, sort_names_by_count(whole.names.get("users", {})), whole.first
+    )
+    return asked + said + (changed or "")
+
+
+def _describe_asked_values(case: Case, errors: list[ErrorKey], whole: Observation) -> str:
+    setting = next(
+        (known[code][1] for code, api_key, *_ in errors if code in (known := SETTINGS.get(api_key, {}))), None
+    )
+    if setting is None or "asked" not in whole.names:
+        return ""
+    clients = {client for _, _, client, _, _ in errors}
+    asked = sort_names_by_count(whole.names["asked"])
+    who = escape_for_sentence(sorted(clients)) if errors[0][3] != "client_id" else "it"
+    words = f": {who} {'asks' if len(clients) == 1 else 'ask'} for {setting}={escape_for_sentence(asked)}"
+    if "offered" in whole.names:
+        words += f", the broker offers {escape_for_sentence(sort_names_by_count(whole.names['offered']))}"
+    own: tuple[int, str] = (0, "")
+    others: set[str] = set()
+    for (its, value, client), seen in case.seen.items_of_kind("taken"):
+        if its == setting and value not in asked and client not in clients:
+            others.add(value)
+        elif its == setting and value not in asked and seen.last < whole.first:
+            own = max(own, (seen.last, value))
+    if own[0]:
+        return f"{words}; {escape_for_sentence(own[1])} was taken before, last at {format_clock(own[0])}"
+    return f"{words}; from others {escape_for_sentence(sorted(others))} is taken" if others else words
+
+
+def _describe_words(whole: Observation, code: int) -> str:
+    """What the broker says itself; what it says of any such error says nothing."""
+    if "words" not in whole.names:
+        return ""
+    from decoders.protocol_facts.errors.client_texts import CLIENT_TEXTS  # few captures need it
+
+    known = tuple(CLIENT_TEXTS.get(code, ()))
+    for words in sort_names_by_count(whole.names["words"]):
+        if not words.startswith(known) and len(words) > 3:
+            return f': "{escape_for_sentence(words).rstrip(".")}"'
+    return ""
+
+
+def describe_change(
+    case: Case, what: str, subject: tuple[str, str | None], clients: list[str], users: list[str], first_ns: int
+) -> str | None:
+    """Words for who changed what a finding is about, shortly before it began; None where nobody did."""
+    kinds = _BRINGING.get(what, _BRINGING_OTHERS)
+    latest: tuple[int, str, str] | None = None
+    for (kind, name, how, words, who), seen in case.seen.items_of_kind("changed"):
+        at = seen.last if seen.last <= first_ns + _SLACK_NS else seen.first
+        if how not in kinds or not first_ns - _CHANGED_NS <= at <= first_ns + _SLACK_NS:
+            continue
+        if not _is_about(subject, clients, users, (kind, name)) or (how == "right" and not _harms(words, users)):
+            continue
+        latest = max(latest or (0, "", ""), (at, who, words))
+    if latest is None:
+        return None
+    at, who, words = latest
+    ago = describe_duration(max(first_ns - at, 0) / MS)
+    return f"; {escape_for_sentence(who)} {escape_for_sentence(words)} at {format_clock(at)}, {ago} before"
+
+
+def _is_about(subject: tuple[str, str | None], clients: list[str], users: list[str], changed: tuple[str, str]) -> bool:
+    kind, name = changed
+    if kind in ("client-id", "user"):
+        return name in (clients if kind == "client-id" else users) or not name
+    if kind != subject[0] or subject[1] is None:
+        return False
+    return name in ("*", subject[1]) or (name.endswith("*") and subject[1].startswith(name[:-1]))
+
+
+def _harms(words: str, users: list[str]) -> bool:
+    """Whether a change of rights can take one away: a removed right or a denial of the users, or others' first one."""
+    principals = {"User:*", *(f"User:{user}" for user in users or ["ANONYMOUS"])}
+    if words.rpartition(" of ")[2] in principals:
+        return words.startswith(("removed the right", "set the denial"))
+    return words.startswith("set the right")
+
+
+def describe_company(case: Case, about: str | None, errors: list[ErrorKey], whole: Observation) -> str:
+    """Words for the end of a meaning: until when the same clients succeeded, and who does the same without errors."""
+    clients, keys = {client for _, _, client, _, _ in errors}, {key for _, key, *_ in errors}
+    if about is None:
+        return ""
+    before = max((case.done.get((client, key, about), 0) for client in clients for key in keys), default=0)
+    words = ""
+    if 0 < before < whole.first:
+        who = "it" if len(clients) == 1 else "they"
+        words = f"; {who} did the same without errors before, last at {format_clock(before)}"
+    others = sorted(
+        client
+        for (client, key, subject), time_ns in case.done.items()
+        if subject == about
+        and key in keys
+        and client not in clients
+        and time_ns > whole.first
+        # Brokers fetch as well, and other things.
+        and (key != FETCH or case.seen.get_observation("reading", client) is not None)
+    )
+    verb = "does" if len(others) == 1 else "do"
+    return words + (f"; {escape_for_sentence(others)} {verb} it without errors" if others else "")
+
+
+def format_clock(at: int) -> str:
+    """The time of day of a time in ns."""
+    return f"{format_rfc3339(at)[11:19]} UTC"
