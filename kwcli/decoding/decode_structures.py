@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.embedded import FRAME, STRUCTURES, TYPE, VERSION, structure_plan_and_json
 from decoders.errors import DecodeError
@@ -20,6 +20,20 @@ if TYPE_CHECKING:
 __all__ = ["print_structures", "run_decode_as_structure"]
 
 _AROUND = frozenset({TYPE, VERSION, FRAME})
+# Module of a declaration → what the list of structures says of where they travel, where it does not say the module's
+# name: these words are part of the output.
+_WHERE: Final = {
+    "broker_files_and_envelope_principals": "broker state files",
+    "cluster_metadata_topic": "cluster metadata",
+    "connect_worker_metadata_and_assignment": "connect protocol",
+    "consumer_offsets_topic_consumer_groups": "consumer groups",
+    "consumer_offsets_topic_share_groups": "share groups",
+    "consumer_offsets_topic_streams_groups": "streams groups",
+    "consumer_subscription_and_assignment": "consumer protocol",
+    "remote_log_metadata_topic": "remote log",
+    "share_group_state_topic": "share state",
+    "transaction_state_topic": "transaction state",
+}
 
 
 def print_structures(env: Environment, settings: Settings) -> Exit:
@@ -28,7 +42,7 @@ def print_structures(env: Environment, settings: Settings) -> Exit:
     from kwcli.output.table import Column, draw_table
 
     screen = MessageOutput(env, settings)
-    rows = [(name, row.module.replace("_", " ")) for name, row in STRUCTURES.items()]
+    rows = [(name, _WHERE.get(row.module) or row.module.replace("_", " ")) for name, row in STRUCTURES.items()]
     if screen.are_rows_records:
         for name, where in rows:
             screen.write_record({"kind": "structure_name", "schema": SCHEMA, "name": name, "of": where})
