@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any, Final
 
-from decoders.protocol_facts.api_keys import FETCH, HEARTBEAT, JOIN_GROUP, METADATA, PRODUCE
+from decoders.protocol_facts.api_keys import FETCH, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, METADATA, PRODUCE
 from tests.analysis.scenes import Scene
 
 _OTHER: Final = "10.0.0.8:9092"
@@ -73,6 +73,21 @@ _WRITE: Final = {"acks": -1, "topic_data": [{"name": "orders", "partition_data":
 _JOIN: Final = {"group_id": "billing", "member_id": "", "protocol_type": "consumer", "protocols": []}
 _POLL: Final = {"max_wait_ms": 60_000, "topics": []}
 
+
+def member_lost(*, leaves: bool = False, timeout: int = 45_000, again: str = "") -> Scene:
+    """A member that is heard until 4 s, and a JoinGroup that waits from 6 s to 40 s, maybe its own (`again`)."""
+    member = {"group_id": "billing", "member_id": "m-1"}
+    joined = {"generation_id": 1, "member_id": "m-1", "leader": "m-1", "protocol_name": "range", "members": []}
+    scene = _listing(0, Scene()).ask(
+        1, (JOIN_GROUP, 5), {**_JOIN, "session_timeout_ms": timeout}, joined, client="shop"
+    )
+    scene.ask(4, (HEARTBEAT, 3), {**member, "generation_id": 1}, {}, client="shop")
+    if leaves:
+        scene.ask(5, (LEAVE_GROUP, 3), {"group_id": "billing", "members": [{"member_id": "m-1"}]}, {}, client="shop")
+    scene.ask(6, (JOIN_GROUP, 5), {**_JOIN, "member_id": again}, {}, client="shop", line=1, took=inf)
+    return _listing(40, scene)
+
+
 SILENCE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("broker-silent", waiting("shop", "till"), "warning"),
@@ -89,6 +104,10 @@ SILENCE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("requests-pending", pending((PRODUCE, 9), _WRITE, 20), "warning"),
         "Produce of shop to orders still waits for 10.0.0.9:9092 at the end of the capture, after 20s",
+    ),
+    (
+        *("requests-pending", member_lost(), "warning"),
+        "at the end of the capture, after 34s; a member of shop was heard last at 14:13:24 UTC and did not leave",
     ),
     (
         *("requests-pending", pending((JOIN_GROUP, 5), _JOIN, 35), "warning"),

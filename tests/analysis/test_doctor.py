@@ -54,7 +54,14 @@ from tests.analysis.identity_scenes import IDENTITY_BESIDES, IDENTITY_NEAR, IDEN
 from tests.analysis.record_scenes import RECORD_BESIDES, RECORD_NEAR, RECORD_SCENES
 from tests.analysis.refusal_scenes import REFUSAL_BESIDES, REFUSAL_NEAR, REFUSAL_SCENES
 from tests.analysis.scenes import BEGUN, BROKER, FIN, MS, NS, RST, Scene
-from tests.analysis.silence_scenes import LATE_LISTING, SILENCE_BESIDES, SILENCE_NEAR, SILENCE_SCENES, two_went_away
+from tests.analysis.silence_scenes import (
+    LATE_LISTING,
+    SILENCE_BESIDES,
+    SILENCE_NEAR,
+    SILENCE_SCENES,
+    member_lost,
+    two_went_away,
+)
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw, world
 from tests.exchanges.test_remarks import batch_of_lz4
@@ -1338,6 +1345,17 @@ def test_what_two_brokers_bring_that_went_away_together_stands_below_both() -> N
     assert commit["cause"]["title"] in {row["title"] for row in causes}
     for row in causes:
         assert {"id": commit["id"], "title": commit["title"]} in row["consequences"]
+
+
+@pytest.mark.parametrize(
+    "scene",
+    [member_lost(leaves=True), member_lost(timeout=10_000), member_lost(again="m-1")],
+    ids=["it left", "its session is over", "it waits itself"],
+)
+def test_a_group_does_not_wait_for_who_left_or_waits(scene: Scene) -> None:
+    (row,) = (row for row in folded(scene.rows(Doctor())).rows() if row["id"] == "requests-pending")
+    assert row["title"].endswith("after 34s")
+    assert row["meaning"].startswith("the group likely waits")
 
 
 def test_a_request_without_a_coordinator_has_its_own_cause() -> None:

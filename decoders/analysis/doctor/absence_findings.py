@@ -18,6 +18,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     Found,
     escape_for_sentence,
     format_advertised_address,
+    format_clock,
     merge_observations,
     most_frequent_clients,
     name_of_api_key,
@@ -225,18 +226,50 @@ def _find_pending_requests(case: Case) -> Iterator[Found]:
         groups, topics = (sort_names_by_count(seen.names.get(name, {})) for name in ("groups", "topics"))
         about["waited"] = describe_duration((case.last - seen.first) // NS * 1000)
         about["why"] = "the broker is stuck, or waits for another one"
+        about["remedy"] = "look at the broker's log, and at the brokers that it waits for"
         if groups:
             about["group"] = groups[0]
             about["place"] = f" in group {escape_for_sentence(groups)}"
-            about["why"] = (
-                "the group likely waits for a member that does not join again: one that died without leaving is waited"
-                " for until its session times out"
-            )
+            about |= _describe_lost_member(case, groups[0], seen) or {"why": _WAITS_FOR_MEMBER}
         elif topics:
             about["topics"] = topics[:LISTED]
             about["place"] = f" to {escape_for_sentence(topics)}"
             about["why"] = "with acks=all the leader likely waits for replicas in sync that do not fetch from it"
         yield case.make_finding("requests-pending", seen, **about)
+
+
+_WAITS_FOR_MEMBER: Final = (
+    "the group likely waits for a member that does not join again: one that died without leaving is waited for until"
+    " its session times out"
+)
+
+
+def _describe_lost_member(case: Case, group: str, waiting: Observation) -> dict[str, str] | None:
+    """Words for the member of a group that was heard last of those that neither left nor wait; None where none is."""
+    pending = {member for _, seen in case.seen.items_of_kind("pending") for member in seen.names.get("members", ())}
+    lost: list[tuple[int, int, str]] = []
+    for (its, member), seen in case.seen.items_of_kind("alive"):
+        last = max(seen.list_marked_seconds(), default=0)
+        clients = sort_names_by_count(seen.names["clients"])
+        left = [case.seen.get_observation("left", group, client) for client in clients]
+        if (
+            its == group
+            and member not in pending
+            and last * NS <= waiting.first
+            and last + 1 + seen.most.get("timeout", 0) / 1000 >= case.last / NS
+            and not any(each is not None and each.last >= last * NS for each in left)
+        ):
+            lost.append((last, seen.most["timeout"], clients[0]))
+    if not lost:
+        return None
+    last, timeout, client = max(lost)
+    name, patience = escape_for_sentence(client), describe_duration(timeout)
+    return {
+        "lost": f"; a member of {name} was heard last at {format_clock(last * NS)} and did not leave",
+        "why": f"the group waits for that member, which likely died, until its session times out after {patience}",
+        "remedy": "have programs close their consumers when they end; lower session.timeout.ms, or give each member a"
+        " group.instance.id, with which it takes its place again at once",
+    }
 
 
 def _find_fetch_loops(case: Case) -> Iterator[Found]:

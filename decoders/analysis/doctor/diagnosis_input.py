@@ -13,7 +13,7 @@ from decoders.frames.framing import BEGINS_LATE
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import FETCH, FIND_COORDINATOR, PRODUCE
 from decoders.schema.api_declaration import Versions
-from decoders.wire.format_and_escape_text import describe_duration, escape_text
+from decoders.wire.format_and_escape_text import describe_duration, escape_text, format_rfc3339
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.slow_brokers import BrokerLatencies
@@ -30,6 +30,7 @@ __all__ = [
     "describe_retry_pace",
     "escape_for_sentence",
     "format_advertised_address",
+    "format_clock",
     "has_stopped",
     "merge_observations",
     "most_frequent_clients",
@@ -173,6 +174,11 @@ def describe_retry_pace(case: Case, seen: Observation) -> str | None:
         return None
     every = describe_duration((seen.last - seen.first) / (seen.count - 1) / MS)
     return f", {seen.count:,} times, every {every}"
+
+
+def format_clock(time_ns: int) -> str:
+    """The time of day in a sentence: `17:34:05 UTC`."""
+    return f"{format_rfc3339(time_ns)[11:19]} UTC"
 
 
 def format_advertised_address(host: str, port: int) -> str:

@@ -296,8 +296,10 @@ class Doctor:
         if closed == "capture_end" and api_key not in FETCHES and not (odd or lost):
             its = self._seen.get_or_make("pending", client, exchange.connection_info.broker, api_key)
             its.count_exchange(exchange)
-            for name in self._find_subjects(exchange)[1] if api_key in GATHERINGS else ():
-                its.count_name("groups", name)
+            if api_key in GATHERINGS:
+                for name in self._find_subjects(exchange)[1]:
+                    its.count_name("groups", name)
+                its.count_name("members", str(body_or_empty(exchange, "request").get("member_id")))
             self._count_topics_of_produce(its, exchange, api_key)
         if closed in ("capture_end", None) or odd:
             return

@@ -14,6 +14,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     Case,
     Found,
     escape_for_sentence,
+    format_clock,
     has_stopped,
     merge_observations,
     next_less_severe,
@@ -21,7 +22,7 @@ from decoders.analysis.doctor.diagnosis_input import (
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.wire.format_and_escape_text import describe_duration, format_rfc3339
+from decoders.wire.format_and_escape_text import describe_duration
 
 __all__ = ["IDENTITIES", "describe_offers", "find_changed_login", "find_deletion", "has_logged_in_since"]
 
@@ -138,9 +139,7 @@ def find_changed_login(case: Case, client: str, seen: Observation) -> dict[str, 
         at = _find_change(changed, seen.first)
         if changed is not None and at and not (worked is not None and at < worked.last < seen.first):
             who, ago = _find_who_changed(changed), describe_duration((seen.first - at) / MS)
-            what = (
-                f": {who} changed the credentials of {escape_for_sentence(user)} at {_format_clock(at)}, {ago} before"
-            )
+            what = f": {who} changed the credentials of {escape_for_sentence(user)} at {format_clock(at)}, {ago} before"
             return {"changed": what, "remedy": f"give {escape_for_sentence(client)} the new password"}
         if 0 < before < seen.first:
             return {"changed": ", and succeeded before"}
@@ -154,7 +153,7 @@ def find_deletion(case: Case, topic: str, seen: Observation) -> dict[str, str]:
     if deleted is None or not at:
         return {}
     return {
-        "deleted": f": {_find_who_changed(deleted)} deleted it at {_format_clock(at)}",
+        "deleted": f": {_find_who_changed(deleted)} deleted it at {format_clock(at)}",
         "meaning": "the topic and its records are gone; its clients ask for it again and again",
         "remedy": "if that was a mistake, create the topic again: its records do not come back; else stop its clients",
     }
@@ -169,10 +168,6 @@ def _find_change(changed: Observation | None, by_ns: int) -> int:
 
 def _find_who_changed(changed: Observation) -> str:
     return escape_for_sentence(sort_names_by_count(changed.names["clients"])[0])
-
-
-def _format_clock(at: int) -> str:
-    return f"{format_rfc3339(at)[11:19]} UTC"
 
 
 IDENTITIES: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (_find_shared_names,)

@@ -39,9 +39,9 @@ CLUSTER_KINDS: Final[dict[str, FindingKind]] = {
     ),
     "requests-pending": FindingKind(
         WARNING,
-        "{api} of {client}{place} still waits for {broker} at the end of the capture, after {waited}",
+        "{api} of {client}{place} still waits for {broker} at the end of the capture, after {waited}{lost}",
         "{why}",
-        "look at the broker's log, and at the brokers that it waits for",
+        "{remedy}",
     ),
     "topic-unknown": FindingKind(ERROR, "topic {topic} does not exist{nearest}{deleted}", "{meaning}", "{remedy}"),
     "partition-offline": FindingKind(
