@@ -653,8 +653,8 @@ class Pairing:
 
     def mark_retransmitted(self, direction: FrameDirection, at: int, size: int) -> None:
         """Mark the frames and requests, not settled yet, of which bytes were retransmitted."""
+        direction.again = direction.again or (bool(direction.need) and at + size > direction.begun)
         if not direction.request:
-            direction.again = direction.again or (bool(direction.need) and at + size > direction.place)
             return
         for exchange in (*self.in_flight.list_waiting_requests(), *self.sasl.tokens):
             if at < exchange.place + (exchange.request_size or 0) + 4 and at + size > exchange.place:

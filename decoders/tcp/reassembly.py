@@ -455,6 +455,9 @@ class Reassembly:
             half = None
         else:
             if half.syn:
+                if time_ns - half.last_ns > TWICE_NS:  # sent again, not captured twice
+                    half.packets += 1
+                    half.last_ns = time_ns
                 return None
             if half.started and half.place > half.first:
                 half.syn = True  # it comes after the first bytes

@@ -64,12 +64,13 @@ class Scene:
         answered_as: int | None = None,
         answered_in: int | None = None,
         says: tuple[int, int] | None = None,
+        again: int = 0,
     ) -> Scene:
         """A request, answered `took` seconds later (inf: never), or the connection ends then (`ends`: FIN or RST).
 
         `cut`: as many bytes lack at the request's end; `behind`: bytes behind its last field; `answered_as`: a foreign
         correlation id of the answer, `answered_in`: another version of its layout; `says`:
-        another API key and version in the request's header.
+        another API key and version in the request's header; `again`: it is sent so often again, each second.
         """
         key, version = what
         self._asked += 1
@@ -85,7 +86,10 @@ class Scene:
         frame = encode_request(key, version, request or {}, correlation_id=self._asked, client_id=client)
         frame = frame[: len(frame) - cut] + behind
         frame = frame if says is None else pack(">hh", *says) + frame[4:]
-        self._segments.append((now, its, True, ACK | PUSH, pack(">i", len(frame)) + frame))
+        frame = pack(">i", len(frame)) + frame
+        for number in range(1 + again):
+            flags = ACK | PUSH | (_AGAIN if number else 0)
+            self._segments.append((now + number * NS, its, True, flags, frame))
         if ends:
             self._segments.append((now + round(took * NS), its, False, ends | ACK, b""))
             if ends == FIN:
@@ -124,12 +128,26 @@ class Scene:
             self._segments.append((now, its, not broker, ACK | ZERO_WINDOW, b""))
         return self
 
-    def knock(self, at: float, broker: str, *, refused: bool = True) -> Scene:
-        """A connection that a broker refuses, or does not answer at all."""
+    def knock(
+        self,
+        at: float,
+        broker: str,
+        *,
+        refused: bool = True,
+        host: str = "10.0.0.1",
+        tries: int = 1,
+        heard: bool = False,
+    ) -> Scene:
+        """A connection that a broker refuses, or does not answer at all, or whose answers are not `heard`."""
         self._asked_ports += 1
-        its = Line("10.0.0.1", broker, 40_000 + self._asked_ports)
+        its = Line(host, broker, 40_000 + self._asked_ports)
         now = round(BEGUN + at * NS)
-        self._segments.append((now, its, True, SYN, b""))
+        for number in range(tries):
+            self._segments.append((now + number * NS, its, True, SYN | (_AGAIN if number else 0), b""))
+            if heard:
+                self._segments.append(
+                    (now + number * NS + 1000, its, False, SYN | ACK | (_AGAIN if number else 0), b"")
+                )
         if refused:
             self._segments.append((now + 1000, its, False, RST | ACK, b""))
         return self
@@ -164,7 +182,7 @@ class Scene:
         for number, (now, line, client, flags, data) in enumerate(sorted(self._segments, key=lambda item: item[0]), 1):
             seq, ack = line.seq[client], line.seq[not client]
             if flags & _AGAIN:
-                flags, seq = flags & ~_AGAIN, seq - len(data)
+                flags, seq = flags & ~_AGAIN, seq - len(data) - bool(flags & SYN)
                 line.seq[client] = seq
             found.append((line.keys[client], now, number, seq, ack if flags & ACK else 0, flags, data, 0))
             line.seq[client] = (seq + len(data) + bool(flags & (SYN | FIN))) % 2**32

@@ -51,6 +51,7 @@ from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
 from tests.analysis.attack_scenes import ATTACK_BESIDES, ATTACK_NEAR, ATTACK_SCENES
 from tests.analysis.identity_scenes import IDENTITY_BESIDES, IDENTITY_NEAR, IDENTITY_SCENES
+from tests.analysis.network_scenes import NETWORK_BESIDES, NETWORK_NEAR, NETWORK_SCENES
 from tests.analysis.record_scenes import RECORD_BESIDES, RECORD_NEAR, RECORD_SCENES
 from tests.analysis.refusal_scenes import REFUSAL_BESIDES, REFUSAL_NEAR, REFUSAL_SCENES
 from tests.analysis.scenes import BEGUN, BROKER, FIN, MS, NS, RST, Scene
@@ -687,6 +688,7 @@ THROTTLED = {"throttle_time_ms": 400, "brokers": [], "topics": []}
 
 SCENES: list[tuple[str, Scene, str, str]] = [
     *ATTACK_SCENES,
+    *NETWORK_SCENES,
     *RECORD_SCENES,
     *IDENTITY_SCENES,
     *REFUSAL_SCENES,
@@ -1081,6 +1083,7 @@ BESIDES = {
     **IDENTITY_BESIDES,
     **REFUSAL_BESIDES,
     **SILENCE_BESIDES,
+    **NETWORK_BESIDES,
 }
 NEAR: list[tuple[str, Scene]] = [
     *ATTACK_NEAR,
@@ -1088,6 +1091,7 @@ NEAR: list[tuple[str, Scene]] = [
     *IDENTITY_NEAR,
     *REFUSAL_NEAR,
     *SILENCE_NEAR,
+    *NETWORK_NEAR,
     ("tls-refused", refused_alert(b"")),
     ("tls-refused", refused_alert(bytes.fromhex("15030300020100"))),  # an orderly end
     ("tls-refused", refused_alert(bytes.fromhex("15030300020230"), broker="10.0.0.9:443")),

@@ -24,6 +24,7 @@ from tests.analysis.faults.nodes import NODE_FAULTS
 from tests.analysis.incidents.brokers import BROKER_INCIDENTS
 from tests.analysis.incidents.clients import CLIENT_INCIDENTS
 from tests.analysis.incidents.recording import NETWORK_INCIDENTS
+from tests.analysis.network_scenes import NETWORK_SCENES
 from tests.analysis.record_scenes import RECORD_SCENES
 from tests.analysis.silence_scenes import SILENCE_SCENES
 from tests.captures.shipped import CLEAN, FOLDER
@@ -189,7 +190,7 @@ LIVE: Final = {
 # Attacks, what only a fault of minutes brings, and records that were passed: scenes alone show them.
 STAGED: Final = {
     *("start-repeated", "coordinator-never", "codec-too-new", "not-a-member"),
-    *({row[0] for row in (*ATTACK_SCENES, *RECORD_SCENES, *SILENCE_SCENES)} - {"written-twice"}),
+    *({row[0] for row in (*ATTACK_SCENES, *RECORD_SCENES, *SILENCE_SCENES, *NETWORK_SCENES)} - {"written-twice"}),
 }
 FAULTS: Final = sorted(f"faults/{file.name}" for file in (FOLDER / "faults").iterdir())
 

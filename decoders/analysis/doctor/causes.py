@@ -46,6 +46,10 @@ def _brokers_and_clients(found: Found) -> set[str]:
     return {f"{broker} {client}" for broker in _brokers(found) or {""} for client in _clients(found)}
 
 
+def _brokers_and_hosts(found: Found) -> set[str]:
+    return {f"{broker} {found.values['host']}" for broker in _brokers(found) if found.values.get("host")}
+
+
 def _groups(found: Found) -> set[str]:
     return {found.values["group"]} if found.values.get("group") else set()
 
@@ -101,7 +105,12 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     ("lz4-refused", ("broker-failed", "records-refused"), _brokers_and_clients),
     ("sequence-restarted", ("sequence-reused", "sequence-broken", "sent-again"), _topics),
     ("sequence-reused", ("sequence-broken", "sent-again"), _topics),
-    ("idle-dropped", ("unanswered", "idle-cut", "sent-again", "sent-twice"), _clients),
+    *(
+        (cause, ("unanswered", "requests-pending", "idle-cut", "sent-again", "sent-twice"), _clients)
+        for cause in ("large-unheard", "idle-dropped")
+    ),
+    ("large-unheard", ("retransmissions",), _brokers_and_hosts),
+    ("connection-filtered", ("unanswered", "connection-churn", "metadata-storm"), _clients),
     ("tls-refused", ("connection-churn",), _clients),
     ("proxy-head-refused", ("unanswered", "versions-closed", "connection-churn"), _brokers),
     *(

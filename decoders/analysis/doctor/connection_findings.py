@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from ipaddress import ip_address
-from typing import Final
+from typing import Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import (
     LISTED,
@@ -23,7 +23,7 @@ from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS
 from decoders.analysis.doctor.observations import Observation
 from decoders.analysis.read_dimension_values import host_of
 from decoders.protocol_facts.api_keys import API_VERSIONS, DESCRIBE_CLUSTER, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
-from decoders.wire.format_and_escape_text import describe_duration
+from decoders.wire.format_and_escape_text import describe_duration, format_size
 
 __all__ = ["REACHABILITY"]
 
@@ -158,17 +158,49 @@ def _find_cut_connections(case: Case) -> Iterator[Found]:
 
 
 def _find_dropped_connections(case: Case) -> Iterator[Found]:
-    """Connections on which requests are sent again and again, while the broker answers on others."""
+    """Connections on which requests are sent again and again, while the broker answers others, or smaller ones."""
     lossy = _gather_lossy_links(case)
     for (client, host, broker), seen in case.seen.items_of_kind("deaf"):
         requests = case.seen.get_observation("unheard-request", client, broker)
         link = case.seen.get_observation("client", client, host, broker)
         silent = case.seen.get_observation("no-entry", host, broker, "silent")
-        if requests is None or link is None or silent is not None or (host, broker) in lossy:
+        if requests is None or link is None or silent is not None:
             continue
-        if link.last > requests.first:  # a later request was answered: its connection is another one
-            about = {"client": client, "client_id": client, "clients": [client], "broker": broker, "cuts": seen.count}
+        about = {"client": client, "client_id": client, "clients": [client], "broker": broker, "cuts": seen.count}
+        if _are_only_large_ones_lost(requests):
+            going_on = link.last > seen.last
+            about |= {"host": host, "cuts": len(requests.names["outgrown"]), "went_on": going_on or None}
+            about["size"] = format_size(-requests.most["least"])
+            about["others"] = _describe_heard_clients(case, client, broker, requests)
+            kind = FINDINGS["large-unheard"]
+            yield Found("large-unheard", kind.went_on if going_on else kind.severity, requests, about)
+        elif link.last > requests.first and (host, broker) not in lossy:
+            # A later request was answered: its connection is another one.
             yield case.make_finding("idle-dropped", requests, **about)
+
+
+def _are_only_large_ones_lost(requests: Observation) -> bool:
+    """Whether new connections were answered until a request came that was larger than all before it."""
+    large = len(requests.names.get("outgrown", ()))
+    begun_since = requests.most.get("anew", 0) > requests.first
+    return large >= _SEVERAL and begun_since and "first" not in requests.sums
+
+
+# On one connection alone it may be chance.
+_SEVERAL: Final = 2
+
+
+def _describe_heard_clients(case: Case, client: str, broker: str, requests: Observation) -> str | None:
+    unheard = {its for (its, where), _ in case.seen.items_of_kind("unheard-request") if where == broker}
+    names = sorted(
+        {
+            its
+            for (its, _, where), seen in case.seen.items_of_kind("client")
+            if where == broker and its not in unheard and seen.last > requests.first
+        }
+        - {client, OWN_CLIENT_ID}
+    )
+    return f"; those of {escape_for_sentence(names)} pass" if names else None
 
 
 def _find_refused_heads(case: Case) -> Iterator[Found]:
@@ -192,7 +224,9 @@ def _find_refused_connections(case: Case) -> Iterator[Found]:
             ports[str(port)] = number
     # Brokers use listeners among themselves that no client is told of.
     hosts = set(map(host_of, case.brokers))
-    reached = {(host, broker): seen.last for (_, host, broker), seen in case.seen.items_of_kind("client")}
+    links: dict[tuple[str, str], list[Observation]] = defaultdict(list)
+    for (_, host, broker), seen in case.seen.items_of_kind("client"):
+        links[host, broker].append(seen)
     for (host, address, how), seen in case.seen.items_of_kind("no-entry"):
         number = advertised.get(address, ports.get(address.rpartition(":")[2]))
         between = how == "silent" and seen.count >= case.limits["unanswered.least"]
@@ -200,17 +234,86 @@ def _find_refused_connections(case: Case) -> Iterator[Found]:
             continue
         if number is None and len(hosts) > 1:
             number = case.nodes.get(host_of(address))
-        went_on = reached.get((host, address), 0) > seen.last
+        opened = max((its.most.get("opened", 0) for its in links[host, address]), default=0)
+        last = max((its.last for its in links[host, address]), default=0)
+        tries = seen.sums.get("tries", seen.count)
+        values: dict[str, Any] = {"address": address, "node_id": number, "clients": [host], "host": host}
+        values["whom"] = address if number is None else f"node {number} at {address}"
+        values["how"] = _NO_ENTRY[how]
+        living = _describe_living_broker(case, host, address, seen)
+        if living is not None and opened < seen.first and tries >= case.limits["unanswered.least"]:
+            harmed = _list_clients_without_connection(case, host, address, seen)
+            values |= {"living": living, "clients": harmed or [host]}
+            values["harmed"] = _describe_harmed(harmed)
+            values["likely"] = _describe_filter(how, is_own=living.startswith(_OLDER))
+            yield case.make_finding("connection-filtered", seen, **values)
+            continue
+        went_on = last > seen.last
         kind = FINDINGS["no-connection"]
         severity = kind.went_on if went_on else kind.severity
-        values = {"address": address, "node_id": number, "clients": [host], "host": host, "went_on": went_on or None}
-        values["whom"] = address if number is None else f"node {number} at {address}"
-        values["how"] = "refused" if how == "refused" else "not answered"
+        values["went_on"] = went_on or None
         others = _list_unadvertised_addresses(case, advertised, address)
         if others and address not in case.brokers:
             severity = "error"
             values["how"] += f"; its host answers at {others[0]}, which no broker advertises"
         yield Found("no-connection", severity, seen, values)
+
+
+# How a connection was not opened → words for it.
+_NO_ENTRY: Final = {
+    "refused": "refused",
+    "silent": "not answered",
+    "unheard": "answered, and the answers (SYN-ACK) are not heard",
+}
+_OLDER: Final = "older ones of "
+
+
+def _describe_filter(how: str, *, is_own: bool) -> str:
+    """Words for what likely lies between a host and a broker that runs; `is_own`: the host has other connections."""
+    if how == "refused":
+        return "a firewall or filter answers in its place, or it no longer listens there"
+    if how == "unheard":
+        return "its packets are lost on the way back: a firewall or filter, or a route that is another one"
+    if is_own:
+        return "a firewall or filter drops the packets that open connections (SYN), and lets the others through"
+    return "a firewall or filter, a route or a NAT between this host and the broker drops its packets"
+
+
+def _describe_living_broker(case: Case, host: str, address: str, seen: Observation) -> str | None:
+    """Words for who is answered by a broker while it answers no new connection of a host; None where it is nobody."""
+    answered = case.seen.get_observation("answered", address)
+    if answered is None or not any(second > seen.first // NS for second in answered.list_marked_seconds()):
+        return None
+    going = [
+        (who, client)
+        for (client, who, where), its in case.seen.items_of_kind("client")
+        if where == address and its.last > seen.first and client != OWN_CLIENT_ID
+    ]
+    older = sorted({client for who, client in going if who == host})
+    if older:
+        return f"{_OLDER}{escape_for_sentence(older)} go on"
+    others = sorted({who for who, _ in going})
+    return f"those of {escape_for_sentence(others)} go on" if others else None
+
+
+def _describe_harmed(clients: list[str]) -> str | None:
+    reach = "reaches" if len(clients) == 1 else "reach"
+    return f"; {escape_for_sentence(clients)} {reach} other brokers alone" if clients else None
+
+
+def _list_clients_without_connection(case: Case, host: str, address: str, seen: Observation) -> list[str]:
+    """Clients of a host that other brokers answered meanwhile, and that have nothing from this one."""
+    busy = {
+        client
+        for (client, who, where), its in case.seen.items_of_kind("client")
+        if who == host and where != address and its.last > seen.first
+    }
+    served = {
+        client
+        for (client, who, where), its in case.seen.items_of_kind("client")
+        if who == host and where == address and its.last > seen.first
+    }
+    return sorted(busy - served - {OWN_CLIENT_ID})[:LISTED]
 
 
 def _list_unadvertised_addresses(case: Case, advertised: dict[str, int], address: str) -> list[str]:

@@ -87,6 +87,8 @@ _LARGE: Final = 1 << 20
 _LATE_NS: Final = 5 * NS_PER_S
 # A request that was sent as often did not get lost by chance.
 _TRIES: Final = 4
+# A connection that is younger has not been idle for as long as anything forgets one.
+_FRESH_NS: Final = 10 * NS_PER_S
 # Connections whose client is remembered between their exchanges.
 _LINKS_MAX: Final = 1024
 # FENCED_INSTANCE_ID, of a member whose group.instance.id another one has taken.
@@ -166,6 +168,7 @@ class Doctor:
         link.count_exchange(exchange)
         if not exchange.place and exchange.request_packet:
             link.add_to_sum("connections", 1)
+            link.keep_greatest("opened", info.began_ns)
         odd = (exchange.extra is not None or exchange._failed) and self._observe_oddities(exchange, client, link)
         size = exchange.request_size or 0
         if size >= TAGGED_SIZE or key in ATTACKS or exchange._failed:
@@ -239,7 +242,10 @@ class Doctor:
         observe_protocol_of_connection(seen, ended, host)
         if not ended.kafka:
             if ended.entry is not None:
-                seen.get_or_make("no-entry", host, info.broker, ended.entry).count_end(ended)
+                its = seen.get_or_make("no-entry", host, info.broker, ended.entry)
+                its.count_end(ended)
+                its.first = min(its.first, ended.time_ns)
+                its.add_to_sum("tries", ended.client_packets)
             return
         client = client_of(ended.client_id, info.client)
         if info.via_address is not None and not ended.server_bytes and ended.how in ("fin", "rst"):
@@ -254,7 +260,9 @@ class Doctor:
                 its.count_name("seconds", str(quiet_ns // NS_PER_S))
             # To a window of 0 a client sends bytes again only to learn when it opens.
             if ended.client_again >= _TRIES and side == "client" and not ended.server_shut_ns:
-                seen.get_or_make("deaf", client, host, info.broker).count_end(ended)
+                its = seen.get_or_make("deaf", client, host, info.broker)
+                its.count_end(ended)
+                its.count_name("connections", info.client)
             if shut_ns:
                 its = seen.get_or_make("shut", client, host, info.broker, side)
                 its.count_end(ended)
@@ -266,6 +274,21 @@ class Doctor:
         its = self._seen.get_or_make("stuck", client, exchange.connection_info.broker)
         its.count_exchange(exchange)
         its.mark_second(exchange.time_ns)
+
+    def _observe_unheard_request(self, exchange: Exchange, client: str, size: int) -> None:
+        """Observe a request that was sent again and not answered, and whether a new connection had smaller ones only.
+
+        Bytes before it are those of requests before it: it is larger than each of them if it is larger than all.
+        """
+        info = exchange.connection_info
+        its = self._seen.get_or_make("unheard-request", client, info.broker)
+        its.count_exchange(exchange)
+        if not exchange.place:
+            its.add_to_sum("first", 1)
+        elif exchange.place < size and exchange.time_ns - info.began_ns < _FRESH_NS:
+            its.count_name("outgrown", info.client)
+            its.keep_greatest("least", -size)
+            its.keep_greatest("anew", info.began_ns)
 
     def _observe_large_sizes(self, exchange: Exchange, api_key: int, client: str) -> None:
         if exchange.outcome == "complete":
@@ -288,14 +311,15 @@ class Doctor:
             its = self._seen.get_or_make("size-refused", client, exchange.connection_info.broker, api_key)
             its.count_exchange(exchange)
             its.keep_greatest("least", -size)
-        if exchange.extra is not None and exchange.extra.get("retransmitted"):
-            self._seen.get_or_make("unheard-request", client, exchange.connection_info.broker).count_exchange(exchange)
+        lost = exchange.extra is not None and exchange.extra.get("retransmitted")
+        if lost:
+            self._observe_unheard_request(exchange, client, size)
         if api_key not in WAITING and not odd:
             self._observe_waiting_request(exchange, client)
-        lost = exchange.extra is not None and exchange.extra.get("retransmitted")
         if closed == "capture_end" and api_key not in FETCHES and not (odd or lost):
             its = self._seen.get_or_make("pending", client, exchange.connection_info.broker, api_key)
             its.count_exchange(exchange)
+            its.count_name("connections", exchange.connection_info.client)
             if api_key in GATHERINGS:
                 for name in self._find_subjects(exchange)[1]:
                     its.count_name("groups", name)

@@ -155,9 +155,19 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
     "idle-dropped": FindingKind(
         WARNING,
         "requests of {client} on {cuts} of its connections to {broker} are not acknowledged, and on new ones answered",
-        "something between the two has forgotten the connections and drops their packets: a NAT, firewall or load"
-        " balancer after its idle time-out",
+        "likely something between the two has forgotten the connections and drops their packets: a NAT, firewall or"
+        " load balancer after its idle time-out, or restarted",
         "set connections.max.idle.ms of clients below that time-out, or raise the time-out; TCP keep-alive helps too",
+    ),
+    "large-unheard": FindingKind(
+        ERROR,
+        "requests of {client} to {broker} from {size} on are sent again and again and not acknowledged, on {cuts} new"
+        " connections, while smaller ones before them are answered",
+        "likely packets above a size get lost on the way: an MTU that is smaller there (a tunnel, VPN or overlay), and"
+        " no ICMP message that says so{others}",
+        "find the largest packet that passes (ping -M do -s SIZE, tracepath); lower the MTU of the interfaces or clamp"
+        " the MSS of TCP, and let ICMP type 3 code 4 (IPv6: type 2) pass",
+        went_on=WARNING,
     ),
     "zero-window": FindingKind(
         WARNING,
@@ -176,6 +186,13 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
         "{host} cannot connect to {whom}: {how}",
         "clients that get this address from Metadata get no further than their bootstrap broker",
         "start the broker, or correct advertised.listeners, routes and firewalls between the two",
+    ),
+    "connection-filtered": FindingKind(
+        ERROR,
+        "new connections of {host} to {whom} are {how}, while {living} there{harmed}",
+        "the broker runs; likely {likely}. A full queue of connections that it has not accepted looks the same",
+        "look at rules of firewalls, security groups and network policies between the two, and at what was changed"
+        " there when it began; then at connections that wait at the broker (ss -ltn)",
     ),
     # What only a look at the cluster itself (-b) shows.
     "unreachable": FindingKind(

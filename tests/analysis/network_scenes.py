@@ -1,0 +1,88 @@
+"""Scenes of networks that let some packets through and others not: for test_doctor.py."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any, Final
+
+from decoders.protocol_facts.api_keys import API_VERSIONS, HEARTBEAT, METADATA, PRODUCE
+from tests.analysis.scenes import Scene
+
+_OTHER: Final = "10.0.0.8:9092"
+_NODES: Final = [{"node_id": 1, "host": "10.0.0.9", "port": 9092}, {"node_id": 2, "host": "10.0.0.8", "port": 9092}]
+_BEAT: Final = {"group_id": "billing"}
+_VERSIONS: Final = API_VERSIONS, 3
+_BEGUN: Final[dict[str, Any]] = {"client_software_name": "librdkafka" * 9, "client_software_version": "2"}
+
+
+def _nodes(at: float, scene: Scene, client: str, *, host: str = "10.0.0.1", line: int = 0) -> Scene:
+    return scene.ask(at, (METADATA, 9), {}, {"brokers": _NODES, "topics": []}, client=client, host=host, line=line)
+
+
+def filtered(
+    *knocks: float, older: str = "10.0.0.1", until: float = 30, tries: int = 3, refused: bool = False, **more: Any
+) -> Scene:
+    """A client has a connection to node 2 from before, and another one of the first host gets none."""
+    scene = _nodes(0.1, _nodes(0, Scene(), "old"), "new", line=1)
+    for second in range(round(until)):
+        scene.ask(second + 0.5, (HEARTBEAT, 3), _BEAT, {}, client="old", host=older, broker=_OTHER)
+    for at in knocks:
+        scene.knock(at, _OTHER, refused=refused, tries=tries, **more)
+    return _nodes(29, scene, "new", line=1)
+
+
+def grown(*sizes: int, again: int = 5, silence: float = 0.1, answered: int = 0) -> Scene:
+    """New connections that answer ApiVersions, and then acknowledge no Produce of some size: one after the other."""
+    scene = Scene().ask(0, (HEARTBEAT, 3), _BEAT, {}, client="small", line=90)
+    for number, size in enumerate(sizes):
+        records = bytes(size)
+        topics = [{"name": "photos", "partition_data": [{"index": 0, "records": records}]}]
+        at = 1 + 20 * number
+        scene.ask(at, _VERSIONS, _BEGUN, {}, client="big", line=number)
+        fate: dict[str, Any] = {"took": 0.001} if number < answered else {"took": inf, "again": again}
+        scene.ask(at + silence, (PRODUCE, 9), {"acks": 1, "topic_data": topics}, {}, client="big", line=number, **fate)
+    return scene.ask(20 * len(sizes), (HEARTBEAT, 3), _BEAT, {}, client="small", line=90)
+
+
+NETWORK_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
+    (
+        *("connection-filtered", filtered(3, 12), "error"),
+        "new connections of 10.0.0.1 to node 2 at 10.0.0.8:9092 are not answered, while older ones of old go on there;"
+        " new reaches other brokers alone",
+    ),
+    (
+        *("connection-filtered", filtered(3, 12, older="10.0.0.4"), "error"),
+        "to node 2 at 10.0.0.8:9092 are not answered, while those of 10.0.0.4 go on there; new reaches other brokers",
+    ),
+    (
+        *("connection-filtered", filtered(3, 6, 12, tries=1, refused=True), "error"),
+        "to node 2 at 10.0.0.8:9092 are refused, while older ones of old go on there; new reaches other brokers alone",
+    ),
+    (
+        *("connection-filtered", filtered(3, 12, heard=True), "error"),
+        "to node 2 at 10.0.0.8:9092 are answered, and the answers (SYN-ACK) are not heard, while older ones of old",
+    ),
+    (
+        *("no-connection", filtered(3, 12, heard=True, until=2), "warning"),
+        "10.0.0.1 cannot connect to node 2 at 10.0.0.8:9092: answered, and the answers (SYN-ACK) are not heard",
+    ),
+    (
+        *("large-unheard", grown(3000, 2000, 3000), "error"),
+        "requests of big to 10.0.0.9:9092 from 2.0kB on are sent again and again and not acknowledged, on 3 new"
+        " connections, while smaller ones before them are answered",
+    ),
+]
+NETWORK_BESIDES: Final[dict[str, set[str]]] = {}
+NETWORK_NEAR: Final[list[tuple[str, Scene]]] = [
+    ("connection-filtered", filtered(3, tries=2)),  # two packets are chance
+    ("connection-filtered", filtered(3, 12, until=2)),  # nobody is answered any more
+    # A connection is accepted meanwhile, or afterwards.
+    ("connection-filtered", filtered(3, 12).ask(14, (HEARTBEAT, 3), _BEAT, {}, client="new", broker=_OTHER, line=5)),
+    ("no-connection", filtered(3, tries=2, heard=True)),
+    ("large-unheard", grown(3000)),  # one connection alone
+    ("large-unheard", grown(3000, 3000, again=3)),
+    ("large-unheard", grown(20, 20)),  # no larger than what was answered before
+    ("large-unheard", grown(3000, 3000, silence=15)),  # something may have forgotten the connections
+    ("idle-dropped", grown(3000, 3000, 3000)),
+    ("requests-pending", grown(3000, 3000, 3000)),
+]
