@@ -76,6 +76,7 @@ NETWORK_BESIDES: Final[dict[str, set[str]]] = {}
 NETWORK_NEAR: Final[list[tuple[str, Scene]]] = [
     ("connection-filtered", filtered(3, tries=2)),  # two packets are chance
     ("connection-filtered", filtered(3, 12, until=2)),  # nobody is answered any more
+    ("connection-filtered", filtered(3, 6, 22, until=15, tries=1, refused=True)),  # it ended meanwhile
     # A connection is accepted meanwhile, or afterwards.
     ("connection-filtered", filtered(3, 12).ask(14, (HEARTBEAT, 3), _BEAT, {}, client="new", broker=_OTHER, line=5)),
     ("no-connection", filtered(3, tries=2, heard=True)),

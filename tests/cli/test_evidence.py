@@ -150,7 +150,7 @@ CLOSED = Scene(None).ask(0, (METADATA, 9)).speak(1, b"GET / HTTP/1.0\r\n\r\n", e
 @pytest.mark.parametrize(
     ("scene", "finding", "shown"),
     [
-        (refused(5.0, 6.0, 7.0, answered=(0.5, 9.0)), "no-connection", "from port 40001: SYN, refused (RST) 1µs later"),
+        (refused(5.0, 6.0, 7.0), "no-connection", "from port 40001: SYN, refused (RST) 1µs later"),
         (CUT, "idle-cut", "reset (RST) from the broker's side, which had sent nothing for 90s"),
         (SHUT, "zero-window", "the TCP window of the broker's side was 0 for 11s at least"),
         (CLOSED, "not-kafka", "closed (FIN) 5µs after its first packet"),

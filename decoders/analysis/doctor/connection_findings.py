@@ -265,6 +265,8 @@ _NO_ENTRY: Final = {
     "silent": "not answered",
     "unheard": "answered, and the answers (SYN-ACK) are not heard",
 }
+# Whoever was answered as long before the last try still has its connection.
+_GOING_NS: Final = 5 * NS
 _OLDER: Final = "older ones of "
 
 
@@ -287,7 +289,7 @@ def _describe_living_broker(case: Case, host: str, address: str, seen: Observati
     going = [
         (who, client)
         for (client, who, where), its in case.seen.items_of_kind("client")
-        if where == address and its.last > seen.first and client != OWN_CLIENT_ID
+        if where == address and its.last > max(seen.first, seen.last - _GOING_NS) and client != OWN_CLIENT_ID
     ]
     older = sorted({client for who, client in going if who == host})
     if older:

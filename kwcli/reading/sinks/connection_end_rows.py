@@ -50,6 +50,10 @@ def _describe_empty_connection(ended: Ended) -> str:
     if ended.entry == "silent":
         again = f", {ended.client_packets - 1} more in {after}" if ended.client_packets > 1 else ""
         return f"SYN{again}, not answered"
+    if ended.entry == "unheard":
+        return (
+            f"SYN, answered (SYN-ACK), both {ended.client_packets - 1} times more in {after}: the answers are not heard"
+        )
     begun = "opened" if ended.opened else "begun before the capture"
     return f"{begun}, no byte, {_ENDS[ended.how].format(after=after)}"
 
