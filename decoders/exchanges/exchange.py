@@ -614,10 +614,6 @@ def make_fetch_session(request: object, response: object) -> FetchSession | None
     return {"id": int(identity), "epoch": int(epoch), "incremental": epoch > 0}
 
 
-# Ends of connections
-
-# As many packets of both sides without a byte are SYNs and SYN-ACKs that are sent again.
-_UNHEARD: Final = 3
 # The attributes that `Ended.export` gives, in this order.
 ENDED_KEYS: Final = (
     *("client_again", "client_bytes", "client_gaps", "client_id", "client_missing", "client_packets"),
@@ -669,17 +665,14 @@ class Ended(Seen):
 
     @property
     def entry(self) -> Literal["refused", "silent", "unheard"] | None:
-        """How a connection was not accepted; None where it was, or where that cannot be said.
-
-        `unheard`: SYNs and SYN-ACKs were sent again and again.
-        """
+        """How a connection was not accepted (`unheard`: SYN and SYN-ACK came again and again); None for all others."""
         if not self.opened or self.client_bytes or self.server_bytes:
             return None
         if not self.server_packets:
             return "silent"
-        if self.how == "rst":
-            return "refused" if not self.server_quiet_ns and self.server_packets == 1 else None
-        return "unheard" if self.how != "fin" and min(self.client_packets, self.server_packets) >= _UNHEARD else None
+        if self.how in ("rst", "fin"):
+            return "refused" if self.how == "rst" and not self.server_quiet_ns and self.server_packets == 1 else None
+        return "unheard" if min(self.client_packets, self.server_packets) > 2 else None
 
     def _count_segments_of_halves(self, client: Half, server: Half) -> None:
         self.client_packets, self.client_bytes, self.client_gaps = client.packets, client.size, client.gaps
