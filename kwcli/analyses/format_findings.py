@@ -75,6 +75,8 @@ def _format_paragraph(row: Row, settings: Settings, *, brief: bool) -> list[str]
     colors = palette(settings.color)
     sign, paint = SIGNS[row["severity"]], colors.bad if row["severity"] == "error" else colors.name
     head = escape_text(row["title"]) + (f" ×{row['count']:,}" if row["count"] > 1 else "")
+    if row["severity"] != "note" and (times := _describe_times(row, settings, brief=brief)):
+        head += f", {times}"
     first, *rest = _wrap_text(head, settings)
     lines = [f"{paint}{sign}{colors.off}  {first}", *(_MARGIN + each for each in rest)]
     if brief:
@@ -84,6 +86,21 @@ def _format_paragraph(row: Row, settings: Settings, *, brief: bool) -> list[str]
     if "command" in row:  # in one line, so that it can be copied
         lines.append(f"{_MARGIN}{colors.dim}see: {row['command']}{colors.off}")
     return lines
+
+
+def _describe_times(row: Row, settings: Settings, *, brief: bool = False) -> str:
+    """When it began and was seen last: `since 17:34:05, last 17:34:09`; a beginning that the title has is left out.
+
+    `brief`: only when it began.
+    """
+    if not row["first"]:
+        return ""
+    first, last = (_time_of_day(row[key], settings) for key in ("first", "last"))
+    said = row["severity"] != "note" and first in row["title"]
+    parts = [] if said else [f"since {first}"]
+    if row["last"] != row["first"] and not brief:
+        parts.append("to the end of the capture" if row["id"] in _LASTING else f"last {last}")
+    return ", ".join(parts)
 
 
 def _format_consequences(row: Row, settings: Settings) -> list[str]:
@@ -135,10 +152,8 @@ def _finding_details(row: Row, settings: Settings) -> list[str]:
         found.append(f"clients: {', '.join(who[:_NAMED])}{more}")
     if row.get("reasons"):
         found.append("reasons: " + "; ".join(map(escape_text, row["reasons"][:_NAMED])))
-    if row["first"]:
-        when = _time_of_day(row["first"], settings)
-        last = "" if row["last"] == row["first"] else f", last {_time_of_day(row['last'], settings)}"
-        found.append(f"since {when}" + (", to the end of the capture" if last and row["id"] in _LASTING else last))
+    if row["severity"] == "note" and (times := _describe_times(row, settings)):
+        found.append(times)
     if row.get("went_on"):
         found.append("over by now: later the same client succeeded with the same request")
     found = [", ".join(found)] if found else []
