@@ -32,6 +32,9 @@ _NAMED: Final = 3
 # What lasts where nothing shows its end: a broker that came back is another kind.
 _LASTING: Final = frozenset({"broker-gone", "broker-down"})
 
+# What is so for a while: how many answers said it is not how often it was.
+_STATES: Final = _LASTING | {"broker-back", "partition-offline", "under-replicated"}
+
 
 def format_finding_counts(rows: Iterable[Row]) -> str:
     """How many findings there are by severity: `2 errors, 1 warning, 3 notes`; `nothing found`."""
@@ -74,7 +77,8 @@ def _format_paragraph(row: Row, settings: Settings, *, brief: bool) -> list[str]
     """The lines of a finding; `brief`: those of its title alone."""
     colors = palette(settings.color)
     sign, paint = SIGNS[row["severity"]], colors.bad if row["severity"] == "error" else colors.name
-    head = escape_text(row["title"]) + (f" ×{row['count']:,}" if row["count"] > 1 else "")
+    number = f" ×{row['count']:,}" if row["count"] > 1 and row["id"] not in _STATES else ""
+    head = escape_text(row["title"]) + number
     if row["severity"] != "note" and (times := _describe_times(row, settings, brief=brief)):
         head += f", {times}"
     first, *rest = _wrap_text(head, settings)

@@ -69,6 +69,19 @@ def pending(what: tuple[int, int], body: dict[str, Any], waited: float) -> Scene
     return _listing(40, scene)
 
 
+def alone(*, refused: int = 0) -> Scene:
+    """Node 2 goes away with the only replica of clicks-0; orders-0 has another one, and is written, or not."""
+    scene = _listing(0, Scene())
+    for at in (10, 20, 30):
+        parts = [{"partition_index": 0, "leader_id": 1, "replica_nodes": [1, 2], "isr_nodes": [1]}]
+        lost = [{"partition_index": 0, "leader_id": -1, "replica_nodes": [2], "isr_nodes": []}]
+        topics = [{"name": "orders", "partitions": parts}, {"name": "clicks", "error_code": 0, "partitions": lost}]
+        scene.ask(at, (METADATA, 9), {}, {"brokers": _NODES[:1], "topics": topics}, client="monitor")
+        answer = {"responses": [{"name": "orders", "partition_responses": [{"index": 0, "error_code": refused}]}]}
+        scene.ask(at + 1, (PRODUCE, 9), _WRITE, answer, client="shop", host="10.0.0.4")
+    return scene
+
+
 _WRITE: Final = {"acks": -1, "topic_data": [{"name": "orders", "partition_data": [{"index": 0, "records": None}]}]}
 _JOIN: Final = {"group_id": "billing", "member_id": "", "protocol_type": "consumer", "protocols": []}
 _POLL: Final = {"max_wait_ms": 60_000, "topics": []}
@@ -89,6 +102,13 @@ def member_lost(*, leaves: bool = False, timeout: int = 45_000, again: str = "")
 
 
 SILENCE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
+    (
+        *("broker-gone", alone(), "error"),
+        "brokers no longer list it; the only replica of clicks-0, and one of orders-0 is there",
+    ),
+    ("partition-offline", alone(), "error", "clicks-0 without a leader: its only replica is on node 2"),
+    ("under-replicated", alone(), "warning", "orders-0 under-replicated: node 2 is not in sync"),
+    ("under-replicated", alone(refused=19), "warning", "orders-0 with too few replicas in sync: node 2 is not in sync"),
     (
         *("broker-silent", waiting("shop", "till"), "warning"),
         "node 2 (10.0.0.8:9092) answered nobody for more than 21s, while requests of 2 clients waited for it",
@@ -114,9 +134,11 @@ SILENCE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         "JoinGroup of shop in group billing still waits for 10.0.0.9:9092 at the end of the capture, after 35s",
     ),
 ]
+_GONE: Final = ("broker-gone", "partition-offline", "under-replicated")
 SILENCE_BESIDES: Final[dict[str, set[str]]] = {
     "broker-silent": {"requests-pending"},
     "broker-down": {"no-connection"},
+    **{what: {*_GONE, "replicas-missing"} for what in _GONE},
 }
 SILENCE_NEAR: Final[list[tuple[str, Scene]]] = [
     ("broker-silent", waiting("shop")),  # its own network may be to blame

@@ -727,7 +727,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     (
         "under-replicated",
         Scene().ask(0, META, {}, metadata(topic("orders", isr=(1,)), brokers=nodes(1, 2))),
-        *("warning", "orders-0 with too few replicas in sync (node 2)"),
+        *("warning", "orders-0 under-replicated: node 2 is not in sync"),
     ),
     ("lag-growing", lagging(100, 20_000), "warning", "app falls behind on orders: 20,000 records, 100 at first"),
     ("rebalance-storm", joined(8), "warning", "group billing rebalances again and again: 8 generations, 1 members"),

@@ -92,7 +92,7 @@ def test_what_is_wrong_is_told() -> None:
         assert set(rows) == {"under-replicated", "controller-clock", "feature-behind", "unreachable"}
         assert rows["unreachable"]["title"].startswith("node 2 at 127.0.0.1:1 cannot be reached from here: refused")
         assert (rows["unreachable"]["node_id"], rows["unreachable"]["address"]) == (2, "127.0.0.1:1")
-        assert rows["under-replicated"]["title"] == "orders-0 with too few replicas in sync (node 1)"
+        assert rows["under-replicated"]["title"] == "orders-0 under-replicated: node 1 is not in sync"
         assert " apart" in rows["controller-clock"]["title"]
         assert rows["feature-behind"]["title"].startswith("metadata.version is at level 20, all brokers support 27")
         assert rows["under-replicated"]["evidence"][0]["packets"] is None

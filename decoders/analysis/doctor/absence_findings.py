@@ -24,7 +24,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     name_of_api_key,
     rate_per_second,
 )
-from decoders.analysis.doctor.finding_kinds import FINDINGS
+from decoders.analysis.doctor.finding_kinds import FINDINGS, TOO_FEW_REPLICAS
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.exchange_facts import GATHERINGS
 from decoders.analysis.read_dimension_values import host_of
@@ -69,20 +69,16 @@ def _find_absent_brokers(case: Case) -> Iterator[Found]:
 def _are_replicas_missing(case: Case, begin_ns: int, end_ns: int) -> bool:
     """Whether writes failed for want of replicas, or partitions lacked some, between two times."""
     found = [
-        *(seen for (code, *_), seen in case.seen.items_of_kind("error") if code in _TOO_FEW),
+        *(seen for (code, *_), seen in case.seen.items_of_kind("error") if code in TOO_FEW_REPLICAS),
         *(seen for kind in ("short", "offline") for _, seen in case.seen.items_of_kind(kind)),
     ]
     return any(seen.first <= end_ns and seen.last >= begin_ns for seen in found)
 
 
-# NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS_AFTER_APPEND.
-_TOO_FEW: Final = (19, 20)
-
-
 def _make_absence_finding(
     case: Case, kind: str, number: int, addresses: dict[int, str], gone: Observation, *, before: bool
 ) -> Found:
-    places = sort_names_by_count(gone.names.get("places", {}))
+    places, alone = (sort_names_by_count(gone.names.get(name, {})) for name in ("places", "alone"))
     about: dict[str, Any] = {
         "node_id": number,
         "address": addresses.get(number),
@@ -91,9 +87,11 @@ def _make_absence_finding(
     about["at"] = f" ({addresses[number]})" if number in addresses else None
     is_captured = any(packet is not None for *_, packet, _ in gone.evidence)  # not a look at the cluster itself
     about["since"] = " since before the capture" if before and is_captured else None
+    about["partitions_of_node"] = alone + places
+    words = [f"the only replica of {escape_for_sentence(alone)}"] if alone else []
     if places:
-        about["partitions_of_node"] = places
-        about["places"] = f"; a replica of {escape_for_sentence(places)} is there"
+        words.append(f"{'one' if alone else 'a replica'} of {escape_for_sentence(places)}")
+    about["places"] = f"; {', and '.join(words)} is there" if words else None
     if kind == "broker-back":
         took = gone.last - gone.first
         # What lies between the last answer without it and the next with it is not known.

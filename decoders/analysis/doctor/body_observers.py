@@ -466,7 +466,8 @@ def _observe_advertised_address(seen: Observations, exchange: Exchange, node: di
 def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> None:
     answer = body_or_empty(exchange, "response")
     time_ns = exchange.response_ns or exchange.time_ns
-    nodes = set()
+    nodes: set[Any] = set()
+    absent: set[Any] = set()
     for node in structs_at(answer, "brokers"):
         number = node.get("node_id")
         nodes.add(number)
@@ -483,11 +484,9 @@ def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> No
         trouble, epochs = False, 0
         placed = {*its.names.get("nodes", ())}
         for part in structs_at(element, "partitions"):
-            number = part.get("partition_index")
             epochs += max(part.get("leader_epoch") or 0, 0)
             replicas = part.get("replica_nodes") or ()
-            in_sync = part.get("isr_nodes") or ()
-            missing = len(replicas) - len(in_sync)
+            missing = len(replicas) - len(part.get("isr_nodes") or ())
             its.keep_greatest("replicas", len(replicas))
             for replica in replicas:
                 if str(replica) not in placed:
@@ -500,20 +499,41 @@ def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> No
             else:
                 continue
             trouble = True
-            bad = seen.get_or_make(what, topic, number)
-            bad.count_answer(exchange)
-            for replica in set(replicas) - set(in_sync):
-                bad.count_name("replicas", str(replica))
-                if nodes and replica not in nodes:
-                    gone = seen.get_or_make("gone", replica)
-                    gone.count_answer(exchange)
-                    gone.count_name("places", f"{topic}-{number}")
-                    gone.count_name("clients", client)
+            _observe_unhealthy_partition(seen, exchange, client, (what, topic, part), nodes, absent)
         its.keep_greatest("partitions", len(element.get("partitions") or ()))
         if epochs:
             its.keep_first_and_last("epochs", time_ns, epochs)
         if not trouble:
             its.keep_greatest("whole", time_ns)
+
+
+def _observe_unhealthy_partition(
+    seen: Observations,
+    exchange: Exchange,
+    client: str,
+    place: tuple[str, str, dict[str, Any]],
+    nodes: set[Any],
+    absent: set[Any],
+) -> None:
+    """Observe a partition without a leader or with replicas out of sync, and nodes of replicas that are not listed.
+
+    `nodes` are those that the answer lists, `absent` those counted of it as not listed.
+    """
+    what, topic, part = place
+    replicas = part.get("replica_nodes") or ()
+    bad = seen.get_or_make(what, topic, part.get("partition_index"))
+    bad.count_answer(exchange)
+    for replica in replicas if what == "offline" else ():
+        bad.count_name("holders", str(replica))
+    for replica in set(replicas) - set(part.get("isr_nodes") or ()):
+        bad.count_name("replicas", str(replica))
+        if nodes and replica not in nodes:
+            gone = seen.get_or_make("gone", replica)
+            if replica not in absent:
+                absent.add(replica)
+                gone.count_answer(exchange)
+            gone.count_name("alone" if len(replicas) == 1 else "places", f"{topic}-{part.get('partition_index')}")
+            gone.count_name("clients", client)
 
 
 def _observe_leader_epochs(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it

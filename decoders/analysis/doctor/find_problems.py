@@ -27,7 +27,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     next_less_severe,
     rate_per_second,
 )
-from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER, SEVERITIES
+from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER, SEVERITIES, TOO_FEW_REPLICAS
 from decoders.analysis.doctor.identities.identity_findings import (
     IDENTITIES,
     describe_offers,
@@ -126,7 +126,7 @@ def _rank_row(row: Row) -> tuple[int, int, int, str, str]:
 # Of findings as bad, some come last: sound clients meet them too, or nothing is known about what they mean. A refused
 # login comes first, as nothing else works without it, and so does a broker that is not there.
 _LAST: Final = {
-    **dict.fromkeys(("login-failed", "broker-down", "broker-silent"), 0),
+    **dict.fromkeys(("login-failed", "broker-down", "broker-silent", "partition-offline"), 0),
     **dict.fromkeys(("already-there", OTHER, "coordinator-moved", "switched-off"), 2),
 }
 
@@ -337,13 +337,15 @@ def _describe_subject(kind: str, subject: str | None) -> str:
 
 
 def _find_unhealthy_partitions(case: Case) -> Iterator[Found]:
+    refused = {topic for (code, _, _, _, topic), _ in case.seen.items_of_kind("error") if code in TOO_FEW_REPLICAS}
     for kind, what in (("offline", "partition-offline"), ("short", "under-replicated")):
         # One finding for all partitions that lack the same nodes.
         found: dict[tuple[bool, tuple[str, ...]], dict[tuple[str, int], Observation]] = defaultdict(dict)
         for (topic, number), seen in case.seen.items_of_kind(kind):
             known = case.seen.get_observation("topic", topic)
             healed = known is not None and known.most.get("whole", 0) > seen.last
-            nodes = tuple(sorted(seen.names.get("replicas", {})))
+            facet = "replicas" if kind == "short" else "holders"
+            nodes = tuple(sorted(seen.names.get(facet, seen.names.get("replicas", {}))))
             found[healed, nodes][topic, number] = seen
         for (healed, nodes), some in found.items():
             whole = merge_observations(some.values())
@@ -353,9 +355,20 @@ def _find_unhealthy_partitions(case: Case) -> Iterator[Found]:
                 values |= {"topic": topics[0], "partitions": sorted(number for _, number in some)[:LISTED]}
             values["places"] = [f"{topic}-{number}" for topic, number in sorted(some)]
             values["nodes"] = nodes
-            values["replicas"] = f" (node {escape_for_sentence(list(nodes))})" if nodes else ""
+            values["replicas"] = _describe_replicas(kind, nodes)
+            values["state"] = "with too few replicas in sync" if refused & set(topics) else "under-replicated"
             severity = FINDINGS[what].went_on if healed else FINDINGS[what].severity
             yield Found(what, severity, whole, values)
+
+
+def _describe_replicas(kind: str, nodes: tuple[str, ...]) -> str | None:
+    """Words for the nodes of replicas out of sync, or of all replicas of a partition without a leader."""
+    if not nodes:
+        return None
+    named = f"node{'s' if len(nodes) > 1 else ''} {escape_for_sentence(list(nodes))}"
+    if kind == "short":
+        return f": {named} {'are' if len(nodes) > 1 else 'is'} not in sync"
+    return f": its replicas are on {named}" if len(nodes) > 1 else f": its only replica is on {named}"
 
 
 def _find_replicas_out_of_sync(case: Case) -> Iterator[Found]:

@@ -15,7 +15,16 @@ from decoders.analysis.doctor.kinds.load_kinds import LOAD_KINDS
 from decoders.analysis.doctor.kinds.producer_kinds import PRODUCER_KINDS
 from decoders.analysis.doctor.kinds.refusal_kinds import REFUSAL_KINDS
 
-__all__ = ["CODES", "FINDINGS", "OTHER", "SEVERITIES", "STORAGE_ERRORS", "FindingKind", "Severity"]
+__all__ = [
+    "CODES",
+    "FINDINGS",
+    "OTHER",
+    "SEVERITIES",
+    "STORAGE_ERRORS",
+    "TOO_FEW_REPLICAS",
+    "FindingKind",
+    "Severity",
+]
 
 FINDINGS: Final[dict[str, FindingKind]] = {
     **CONNECTION_KINDS,
@@ -26,6 +35,7 @@ FINDINGS: Final[dict[str, FindingKind]] = {
 }
 
 STORAGE_ERRORS: Final = (-1, 56)  # UNKNOWN_SERVER_ERROR, KAFKA_STORAGE_ERROR: the broker itself has failed
+TOO_FEW_REPLICAS: Final = (19, 20)  # NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS_AFTER_APPEND
 # Error code → the finding; all other codes give OTHER.
 CODES: Final[dict[int, str]] = {
     **dict.fromkeys((3, 100), "topic-unknown"),
@@ -36,7 +46,7 @@ CODES: Final[dict[int, str]] = {
     **dict.fromkeys((10, 18), "too-large"),
     5: "leader-missing",
     **dict.fromkeys((6, 9, 74, 75), "leader-moved"),
-    **dict.fromkeys((19, 20), "replicas-missing"),
+    **dict.fromkeys(TOO_FEW_REPLICAS, "replicas-missing"),
     1: "offset-out-of-range",
     7: "timed-out",
     **dict.fromkeys((14, 15, 16), "coordinator-moved"),

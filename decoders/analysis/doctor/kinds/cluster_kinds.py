@@ -46,14 +46,14 @@ CLUSTER_KINDS: Final[dict[str, FindingKind]] = {
     "topic-unknown": FindingKind(ERROR, "topic {topic} does not exist{nearest}{deleted}", "{meaning}", "{remedy}"),
     "partition-offline": FindingKind(
         ERROR,
-        "{places} without a leader",
+        "{places} without a leader{replicas}",
         "nothing can be written to or read from such a partition",
         "bring the brokers of its replicas back; unclean elections lose records",
         went_on=NOTE,
     ),
     "under-replicated": FindingKind(
         WARNING,
-        "{places} with too few replicas in sync{replicas}",
+        "{places} {state}{replicas}",
         "one more failure may stop writing (min.insync.replicas) or lose the partition",
         "bring these brokers back, or find out why they lag behind (disk, network, num.replica.fetchers)",
         went_on=NOTE,
