@@ -355,20 +355,23 @@ def _find_unhealthy_partitions(case: Case) -> Iterator[Found]:
                 values |= {"topic": topics[0], "partitions": sorted(number for _, number in some)[:LISTED]}
             values["places"] = [f"{topic}-{number}" for topic, number in sorted(some)]
             values["nodes"] = nodes
-            values["replicas"] = _describe_replicas(kind, nodes)
+            values["replicas"] = _describe_replicas(kind, nodes, healed=healed)
             values["state"] = "with too few replicas in sync" if refused & set(topics) else "under-replicated"
             severity = FINDINGS[what].went_on if healed else FINDINGS[what].severity
             yield Found(what, severity, whole, values)
 
 
-def _describe_replicas(kind: str, nodes: tuple[str, ...]) -> str | None:
+def _describe_replicas(kind: str, nodes: tuple[str, ...], *, healed: bool) -> str | None:
     """Words for the nodes of replicas out of sync, or of all replicas of a partition without a leader."""
     if not nodes:
         return None
     named = f"node{'s' if len(nodes) > 1 else ''} {escape_for_sentence(list(nodes))}"
     if kind == "short":
-        return f": {named} {'are' if len(nodes) > 1 else 'is'} not in sync"
+        return f": {named} {_TO_BE[len(nodes) > 1, healed]} not in sync"
     return f": its replicas are on {named}" if len(nodes) > 1 else f": its only replica is on {named}"
+
+
+_TO_BE: Final = {(False, False): "is", (True, False): "are", (False, True): "was", (True, True): "were"}
 
 
 def _find_replicas_out_of_sync(case: Case) -> Iterator[Found]:
