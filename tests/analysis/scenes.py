@@ -34,7 +34,7 @@ class Line:
     @staticmethod
     def _end(address: str) -> tuple[bytes, bytes]:
         host, _, port = address.rpartition(":")
-        return ip_address(host).packed, pack(">H", int(port))
+        return ip_address(host.strip("[]")).packed, pack(">H", int(port))
 
 
 class Scene:

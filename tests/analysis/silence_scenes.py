@@ -50,6 +50,18 @@ def refused(*times: float, answered: tuple[float, ...] = (0.5,), at_address: str
     return _listing(30, scene)
 
 
+def listener_gone(first: str, second: str, client: str) -> Scene:
+    """A node refuses connections where it advertises, and answers at a listener that it does not advertise."""
+    nodes = [{"node_id": 1, "host": first, "port": 9092}, {"node_id": 2, "host": second, "port": 9092}]
+    one, two = (f"[{host}]" if ":" in host else host for host in (first, second))
+    scene = Scene().ask(0, (METADATA, 9), {}, {"brokers": nodes, "topics": []}, host=client, broker=f"{one}:9092")
+    scene.ask(0.5, (HEARTBEAT, 3), _BEAT, {}, host=client, broker=f"{two}:9092")
+    for at in (2, 6, 10, 14):
+        scene.knock(at, f"{two}:9092", host=client)
+    scene.ask(20, (HEARTBEAT, 3), _BEAT, {}, host=client, broker=f"{two}:9093")
+    return scene.ask(30, (METADATA, 9), {}, {"brokers": nodes, "topics": []}, host=client, broker=f"{one}:9092")
+
+
 def two_went_away() -> Scene:
     """Nodes 2 and 3 answer once, then refuse connections; node 1 answers to the end."""
     third = {"node_id": 3, "host": "10.0.0.7", "port": 9092}
@@ -152,6 +164,8 @@ SILENCE_NEAR: Final[list[tuple[str, Scene]]] = [
     ("broker-down", refused(1, 5, 9, 13, answered=(0.5, 20))),
     ("broker-down", refused(1, 5, 9, 13, answered=())),
     ("broker-down", refused(1, 2, 3)),
+    ("broker-down", listener_gone("10.0.0.9", "10.0.0.8", "10.0.0.1")),
+    ("broker-down", listener_gone("fd00::9", "fd00::8", "fd00::1")),
     ("broker-down", refused(1, 5, 9, 13, at_address="10.0.0.8:9093")),  # the advertised address is wrong
     ("requests-pending", pending((PRODUCE, 9), _WRITE, 5)),
     ("requests-pending", pending((JOIN_GROUP, 5), _JOIN, 12)),

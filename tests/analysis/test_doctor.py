@@ -1451,7 +1451,14 @@ def test_successes_are_remembered_up_to_a_limit(monkeypatch: pytest.MonkeyPatch)
 
 def test_reasons_that_members_gave_are_said_in_text() -> None:
     reasons = ["left\n", "b", "c", "d", "e"]
-    row = {"title": "group billing", "first": None, "last": None, "clients": ["app"], "reasons": reasons}
+    row = {
+        "title": "group billing",
+        "severity": "note",
+        "first": None,
+        "last": None,
+        "clients": ["app"],
+        "reasons": reasons,
+    }
     (line,) = _finding_details({**row, "meaning": "", "remedy": "", "evidence": []}, Settings())
     assert line.startswith("clients: app, reasons: left\\n; b")
     assert line.count("; ") + 1 == _NAMED

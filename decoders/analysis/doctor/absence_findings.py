@@ -199,7 +199,7 @@ def _make_node_facts(case: Case, node: int | str) -> dict[str, Any]:
     """Who a node is, and the topics that have replicas there."""
     if isinstance(node, str):
         return {"address": node, "who": node}
-    address = next((address for address, number in case.nodes.items() if number == node and ":" in address), None)
+    address = next((address for address, number in case.advertised.items() if number == node), None)
     topics = [
         str(topic) for (topic,), seen in case.seen.items_of_kind("topic") if str(node) in seen.names.get("nodes", ())
     ]

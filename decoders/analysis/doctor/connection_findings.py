@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import (
@@ -36,10 +36,7 @@ def _find_unreachable_listeners(case: Case) -> Iterator[Found]:
     for (asked, number, host, port), seen in case.seen.items_of_kind("advertised"):
         address = format_advertised_address(host, port)
         about = {"node_id": number, "address": address, "broker": asked, "clients": most_frequent_clients(seen)}
-        try:
-            place = ip_address(host)
-        except ValueError:
-            place = None
+        place = _find_ip_address(host)
         strangers = [name for name in seen.names.get("clients", ()) if not _is_loopback(name)]
         if place is not None and place.is_unspecified:
             yield case.make_finding("advertised-wildcard", seen, **about)
@@ -72,22 +69,29 @@ def _list_waiting_clients(case: Case, broker: str) -> list[str]:
 _BEGINNINGS: Final = frozenset({API_VERSIONS, METADATA, SASL_HANDSHAKE, SASL_AUTHENTICATE, DESCRIBE_CLUSTER})
 
 
-def _is_loopback(host: str) -> bool:
+def _find_ip_address(host: str) -> IPv4Address | IPv6Address | None:
+    """The address that a host is, with or without brackets; None where it is a name."""
     try:
-        return ip_address(host.strip("[]")).is_loopback
+        return ip_address(host.strip("[]"))
     except ValueError:
-        return host in _HERE
+        return None
+
+
+def _is_loopback(host: str) -> bool:
+    place = _find_ip_address(host)
+    return host in _HERE if place is None else place.is_loopback
 
 
 def _is_reached_at_another_port(case: Case, asked: str, host: str, port: int) -> bool:
     """Whether a broker advertises only itself, at its own host and an unused port, and no answer has its used port."""
-    here, _, _ = asked.rpartition(":")
-    names = {host, f"[{host}]", *(("127.0.0.1", "[::1]") if host in _HERE else ())}
+    here = host_of(asked)
+    names = {host_of(format_advertised_address(host, port)), *(("127.0.0.1", "[::1]") if host in _HERE else ())}
     if here not in names or any(f"{name}:{port}" in case.brokers for name in names):
         return False
     return (
         not any(
-            f"{other}:{its}" == asked or (other in _HERE and _is_loopback(here) and asked.endswith(f":{its}"))
+            format_advertised_address(other, its) == asked
+            or (other in _HERE and _is_loopback(here) and asked.endswith(f":{its}"))
             for (_, _, other, its), _ in case.seen.items_of_kind("advertised")
         )
         and len({number for (where, number, _, _), _ in case.seen.items_of_kind("advertised") if where == asked}) == 1
@@ -216,19 +220,19 @@ def _find_refused_heads(case: Case) -> Iterator[Found]:
 
 def _find_refused_connections(case: Case) -> Iterator[Found]:
     """Connections to brokers, or to addresses that brokers advertise, that are refused or not answered."""
-    advertised: dict[str, int] = {}
-    ports: dict[str, int] = {}
-    for (_, number, host, port), _ in case.seen.items_of_kind("advertised"):
-        advertised[format_advertised_address(host, port)] = number
-        if not host[-1:].isdigit():
-            ports[str(port)] = number
+    # Clients resolve names to addresses that no broker advertises.
+    ports = {
+        str(port): number
+        for (_, number, host, port), _ in case.seen.items_of_kind("advertised")
+        if _find_ip_address(host) is None
+    }
     # Brokers use listeners among themselves that no client is told of.
     hosts = set(map(host_of, case.brokers))
     links: dict[tuple[str, str], list[Observation]] = defaultdict(list)
     for (_, host, broker), seen in case.seen.items_of_kind("client"):
         links[host, broker].append(seen)
     for (host, address, how), seen in case.seen.items_of_kind("no-entry"):
-        number = advertised.get(address, ports.get(address.rpartition(":")[2]))
+        number = case.advertised.get(address, ports.get(address.rpartition(":")[2]))
         between = how == "silent" and seen.count >= case.limits["unanswered.least"]
         if number is None and address not in case.brokers and not (between and {host, host_of(address)} <= hosts):
             continue
@@ -252,7 +256,7 @@ def _find_refused_connections(case: Case) -> Iterator[Found]:
         kind = FINDINGS["no-connection"]
         severity = kind.went_on if went_on else kind.severity
         values["went_on"] = went_on or None
-        others = _list_unadvertised_addresses(case, advertised, address)
+        others = _list_unadvertised_addresses(case, address)
         if others and address not in case.brokers:
             severity = "error"
             values["how"] += f"; its host answers at {others[0]}, which no broker advertises"
@@ -318,12 +322,11 @@ def _list_clients_without_connection(case: Case, host: str, address: str, seen: 
     return sorted(busy - served - {OWN_CLIENT_ID})[:LISTED]
 
 
-def _list_unadvertised_addresses(case: Case, advertised: dict[str, int], address: str) -> list[str]:
+def _list_unadvertised_addresses(case: Case, address: str) -> list[str]:
     """Addresses at which the host of an advertised one answers, and that nobody advertises; the node's host only."""
-    numbers = {number for each, number in advertised.items() if host_of(each) == host_of(address)}
-    if address not in advertised or len(numbers) > 1:
+    if address not in case.advertised or host_of(address) not in case.nodes:
         return []
-    return sorted(each for each in case.brokers - advertised.keys() if host_of(each) == host_of(address))
+    return sorted(each for each in case.brokers - case.advertised.keys() if host_of(each) == host_of(address))
 
 
 def _find_live_capture_faults(case: Case) -> Iterator[Found]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.doctor.finding_kinds import FINDINGS, SEVERITIES, Severity
 from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
+from decoders.analysis.read_dimension_values import host_of
 from decoders.apis import NAMES, api
 from decoders.frames.framing import BEGINS_LATE
 from decoders.named_tuple import NamedTuple
@@ -101,14 +102,22 @@ class Case:
         return found
 
     @cached_property
+    def advertised(self) -> dict[str, int]:
+        """Addresses that brokers advertise, as `format_advertised_address` writes them → the node's number."""
+        return {
+            format_advertised_address(host, port): number
+            for (_, number, host, port), _ in self.seen.items_of_kind("advertised")
+        }
+
+    @cached_property
     def nodes(self) -> dict[str, int]:
-        """Addresses that brokers advertise, and hosts at which they advertise one node alone → the node's number."""
-        found: dict[str, int] = {}
+        """Addresses that brokers advertise, and hosts (`10.0.0.7`, `[::1]`) at which they advertise one node alone →
+        the node's number.
+        """
         hosts: dict[str, set[int]] = {}
-        for (_, number, host, port), _ in self.seen.items_of_kind("advertised"):
-            found[format_advertised_address(host, port)] = number
-            hosts.setdefault(host, set()).add(number)
-        return found | {host: min(numbers) for host, numbers in hosts.items() if len(numbers) == 1}
+        for address, number in self.advertised.items():
+            hosts.setdefault(host_of(address), set()).add(number)
+        return self.advertised | {host: min(numbers) for host, numbers in hosts.items() if len(numbers) == 1}
 
     def make_finding(self, kind: str, seen: Observation, **values: Any) -> Found:
         """A finding of this kind, with the severity that FINDINGS gives it."""
