@@ -20,6 +20,8 @@ SCREENS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
     "findings": (0, ("3",)),
     "top": (0, ("4",)),
     "filter": (0, ("f", *"error and laten")),
+    "records": (20, ("d",)),
+    "write": (0, ("exclamation_mark", "W")),
     "help": (0, ("question_mark",)),
 }
 

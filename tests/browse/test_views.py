@@ -174,6 +174,14 @@ def test_findings_are_those_of_doctor_and_enter_lists_their_evidence() -> None:
     run_steps(Browsing(), steps, (110, 30))
 
 
+def test_a_finding_quotes_what_the_broker_said() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        text = " ".join((await press(browsing, pilot, "3")).split())
+        assert 'SASL_AUTHENTICATION_FAILED: "Authentication failed: Invalid username or password"' in text
+
+    run_steps(Browsing("captures/incidents/wrong-password.pcap.zst"), steps)
+
+
 def test_evidence_says_of_how_many_it_is_a_part() -> None:
     assert describe_evidence({"evidence": [{}, {}, {}], "count": 1200}) == "3 examples of 1,200"
     assert describe_evidence({"evidence": [{}, {}], "count": 2}) == "all that show it"

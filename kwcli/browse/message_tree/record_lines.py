@@ -1,7 +1,8 @@
 """Fields of a message in wire order in, the same fields with a line for each record before those of the record out.
 
 The line has what somebody looks for: `[3] record  offset 3 · key customer-3 · value order 503`. Batches have offsets as
-a difference to their first one, old messages and decompressed records as they are.
+a difference to their first one, old messages and decompressed records as they are; those of a Produce are left out: the
+broker gives the real ones.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ def _end_record(held: _Element) -> Iterator[TreeField]:
         return
     first, element = fields[0], held.element
     label = _LABEL.match(first.name)
-    if label is None or not held.is_record:
+    has_contents = any(field.path.startswith((f"{element}.key", f"{element}.value")) for field in fields)
+    if label is None or not held.is_record or not has_contents:  # or a message that is cut off
         yield from fields
         return
     text = _describe_record(element, fields, held.base)
@@ -86,12 +88,14 @@ def _end_record(held: _Element) -> Iterator[TreeField]:
 
 
 def _describe_record(element: str, fields: list[TreeField], base: int) -> str:
-    """`offset 3 · key customer-3 · value order 503`; a key that is null is left out."""
+    """`offset 3 · key customer-3 · value order 503`; a key that is null is left out, and an offset that is not real."""
     texts: dict[str, str] = {}
     for field in fields:
         texts.setdefault(field.path.removeprefix(element), field.text)
     offset, delta = texts.get(".offset", ""), texts.get(".offset_delta", "")
-    if not offset and delta.lstrip("-").isdigit():
+    if fields[0].side == "request":
+        offset = ""
+    elif not offset and delta.lstrip("-").isdigit():
         offset = str(base + int(delta))
     parts = [f"offset {offset}"] if offset else []
     parts += [f"key {texts['.key'][:_TEXT_MAX]}"] if texts.get(".key", _NONE) != _NONE else []
@@ -136,15 +140,9 @@ def _find_compressed_batch(field: TreeField, record: dict[str, Any]) -> dict[str
     found = _ELEMENT.search(field.path)
     if name not in ("records", "value") or not field.runs or found is None or found.end() != len(above):
         return None
-    batches = _find_json(record[field.side], above[: above.rindex("[")])
-    number = int(above[above.rindex("[") + 1 : -1])
-    if not isinstance(batches, list) or number >= len(batches):
-        return None
-    # The record counts old messages that are not compressed as one batch: numbers agree before the first of them.
-    if name == "value" and any(each.get("codec") in (None, "none") for each in batches[: number + 1]):
-        return None
-    batch = batches[number]
-    return batch if batch.get("records") and batch.get("codec") not in (None, "none") else None
+    batch = _find_json(record[field.side], above)  # an old message is a batch
+    is_one = isinstance(batch, dict) and batch.get("records") and batch.get("codec") not in (None, "none")
+    return batch if is_one else None
 
 
 def _find_json(value: Any, path: str) -> Any:
