@@ -222,8 +222,10 @@ def throttle_paths(api_key: int, side: Side) -> frozenset[str]:
 
 
 def view_or_empty(exchange: Exchange, side: Side) -> dict[str, Any]:
-    """The fields of a body that were asked for; empty where there is no body."""
-    view = exchange.view(side)
+    """The fields of a body that were asked for; empty where there is no body, or none that can be read."""
+    if not exchange._looked:
+        exchange._read_sides()
+    view = exchange._request_view if side == "request" else exchange._response_view
     return view if isinstance(view, dict) else {}
 
 

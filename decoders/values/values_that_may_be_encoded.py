@@ -20,6 +20,8 @@ from itertools import chain, compress
 from operator import itemgetter
 from typing import Any, Final
 
+from decoders.named_tuple import NamedTuple
+
 __all__ = [
     "FIRST_BYTES",
     "HEADERS_OF_FORMS",
@@ -54,20 +56,47 @@ _GUID_SIZE: Final = 17
 _GLUE_SIZE: Final = 18
 _LEAST_MESSAGE: Final = 8
 _LEAST_BINARY_JSON: Final = 4
-# First byte → where the first key, or the first map of an array, begins; and whether it is that of an array.
-_MAPS_AND_ARRAYS_OF_MSGPACK: Final[dict[int, tuple[int, bool]]] = {
-    **dict.fromkeys(range(0x81, 0x90), (1, False)),
-    **dict.fromkeys(range(0x91, 0xA0), (1, True)),
-    0xDC: (3, True),
-    0xDD: (5, True),
-    0xDE: (3, False),
-    0xDF: (5, False),
-}
-_MAPS_AND_ARRAYS_OF_CBOR: Final[dict[int, tuple[int, bool]]] = {
-    major | more: (at, major == 0x80)
-    for major in (0x80, 0xA0)
-    for more, at in (*((each, 1) for each in range(1, 24)), (24, 2), (25, 3), (26, 5), (27, 9), (31, 1))
-}
+
+
+class _BinaryJson(NamedTuple):
+    """How values begin in one of both forms.
+
+    `places`: first byte → where the first key, or the first map of an array, begins, and whether it is that of an
+    array. Then the bytes that begin a map of a few pairs, one of more, a short text, a long one.
+    """
+
+    places: dict[int, tuple[int, bool]]
+    maps: range
+    long_maps: frozenset[int]
+    texts: range
+    long_texts: frozenset[int]
+
+
+_MSGPACK: Final = _BinaryJson(
+    {
+        **dict.fromkeys(range(0x81, 0x90), (1, False)),
+        **dict.fromkeys(range(0x91, 0xA0), (1, True)),
+        0xDC: (3, True),
+        0xDD: (5, True),
+        0xDE: (3, False),
+        0xDF: (5, False),
+    },
+    range(0x81, 0x90),
+    frozenset({0xDE, 0xDF}),
+    range(0xA1, 0xC0),
+    frozenset(range(0xD9, 0xDC)),
+)
+_CBOR: Final = _BinaryJson(
+    {
+        major | more: (at, major == 0x80)
+        for major in (0x80, 0xA0)
+        for more, at in (*((each, 1) for each in range(1, 24)), (24, 2), (25, 3), (26, 5), (27, 9), (31, 1))
+    },
+    range(0xA1, 0xB8),
+    frozenset({*range(0xB8, 0xBC), 0xBF}),
+    range(0x61, 0x78),
+    frozenset({*range(0x78, 0x7C), 0x7F}),
+)
 _get_first: Final = itemgetter(0)
 _ZERO: Final = {0}
 # A column of rows: all of it, what of it is not empty, and that joined.
@@ -306,30 +335,21 @@ def _begins_as_message(head: bytes, size: int) -> bool:
 
 def begins_as_binary_json(head: bytes, size: int) -> bool:
     """Whether a value may be a map of MessagePack or CBOR with a text for its first key, or an array of such maps."""
-    if size < _LEAST_BINARY_JSON:
+    return size >= _LEAST_BINARY_JSON and (_begins_with_map(head, _MSGPACK) or _begins_with_map(head, _CBOR))
+
+
+def _begins_with_map(head: bytes, form: _BinaryJson) -> bool:
+    place = form.places.get(head[0])
+    if place is None:
         return False
-    place = _MAPS_AND_ARRAYS_OF_MSGPACK.get(head[0])
-    if place is not None:
-        at, is_array = place
-        sign = head[at] if at < len(head) else 0
-        if is_array:
-            if sign in (0xDE, 0xDF):
-                return True
-            at += 1
-            sign = head[at] if 0x81 <= sign < 0x90 and at < len(head) else 0
-        if 0xD9 <= sign <= 0xDB or (0xA1 <= sign < 0xC0 and _begins_text(head, at + 1)):
+    at, is_array = place
+    sign = head[at] if at < len(head) else 0
+    if is_array:
+        if sign in form.long_maps:
             return True
-    place = _MAPS_AND_ARRAYS_OF_CBOR.get(head[0])
-    if place is not None:
-        at, is_array = place
-        sign = head[at] if at < len(head) else 0
-        if is_array:
-            if 0xB8 <= sign <= 0xBB or sign == 0xBF:
-                return True
-            at += 1
-            sign = head[at] if 0xA1 <= sign < 0xB8 and at < len(head) else 0
-        return 0x78 <= sign <= 0x7B or sign == 0x7F or (0x61 <= sign < 0x78 and _begins_text(head, at + 1))
-    return False
+        at += 1
+        sign = head[at] if sign in form.maps and at < len(head) else 0
+    return sign in form.long_texts or (sign in form.texts and _begins_text(head, at + 1))
 
 
 def _begins_text(head: bytes, at: int) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.doctor.identities.observe_identities import (
-    body_or_empty,
     mark_member_alive,
     observe_deleted_topics,
     observe_group_heartbeat,
@@ -39,6 +38,7 @@ from decoders.analysis.exchange_facts import (
     error_codes_by_partition,
     replica_id_of_fetch,
     topic_of_element,
+    view_or_empty,
 )
 from decoders.analysis.read_dimension_values import host_of
 from decoders.exchanges.topic_arrays import structs_at, topic_array_paths
@@ -124,7 +124,7 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
     packed_refused = False
     offsets = _read_offsets_of_answer(exchange._response_view) if answered else {}
     tried = make_evidence_of_exchange(exchange), exchange.response_ns
-    request = body_or_empty(exchange, "request")
+    request = view_or_empty(exchange, "request")
     transactional = request.get("transactional_id")
     if transactional and not refused:
         seen.get_or_make("transaction-begun", transactional).mark_second(time_ns)
@@ -464,7 +464,7 @@ def _observe_advertised_address(seen: Observations, exchange: Exchange, node: di
 
 
 def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> None:
-    answer = body_or_empty(exchange, "response")
+    answer = view_or_empty(exchange, "response")
     time_ns = exchange.response_ns or exchange.time_ns
     nodes: set[Any] = set()
     absent: set[Any] = set()
@@ -538,7 +538,7 @@ def _observe_unhealthy_partition(
 
 def _observe_leader_epochs(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     """Leaders as a controller of the ZooKeeper era gives them to brokers."""
-    request = body_or_empty(exchange, "request")
+    request = view_or_empty(exchange, "request")
     flat = [(part, part) for part in structs_at(request, "ungrouped_partition_states")]
     grouped = [
         (element, part)
@@ -560,10 +560,10 @@ def _observe_described_cluster(seen: Observations, exchange: Exchange, client: s
 
 
 def _observe_coordinator(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
-    answer = body_or_empty(exchange, "response")
+    answer = view_or_empty(exchange, "response")
     for node in list(structs_at(answer, "coordinators")) or [answer]:
         if not node.get("error_code"):
-            seen.get_or_make("coordinator", body_or_empty(exchange, "request").get("key_type", 0)).count_exchange(
+            seen.get_or_make("coordinator", view_or_empty(exchange, "request").get("key_type", 0)).count_exchange(
                 exchange
             )
             _observe_advertised_address(seen, exchange, node, node.get("node_id"))
@@ -571,7 +571,7 @@ def _observe_coordinator(seen: Observations, exchange: Exchange, client: str) ->
 
 def find_subjects_of_coordinator(exchange: Exchange) -> tuple[str, list[str]]:
     """What a FindCoordinator asks for: the kind and the names of groups or transactional ids."""
-    request = body_or_empty(exchange, "request")
+    request = view_or_empty(exchange, "request")
     kind = {0: "group", 1: "transactional_id"}.get(request.get("key_type", 0))
     names = [name for name in (request.get("key"), *(request.get("coordinator_keys") or ())) if isinstance(name, str)]
     return (kind, [name for name in names if name]) if kind is not None else ("client_id", [])

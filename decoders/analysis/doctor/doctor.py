@@ -21,7 +21,6 @@ from decoders.analysis.advisories.attack_observations import ATTACKS, TAGGED_SIZ
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, find_subjects_of_coordinator
 from decoders.analysis.doctor.find_problems import diagnose
 from decoders.analysis.doctor.finding_kinds import STORAGE_ERRORS
-from decoders.analysis.doctor.identities.observe_identities import body_or_empty
 from decoders.analysis.doctor.observations import Observation, Observations
 from decoders.analysis.doctor.observe_odd_bytes import (
     observe_misplaced_answer,
@@ -45,6 +44,7 @@ from decoders.analysis.exchange_facts import (
     error_codes_by_partition,
     throttle_ns,
     throttle_paths,
+    view_or_empty,
     waited_ns,
 )
 from decoders.analysis.read_dimension_values import DIMENSIONS, client_of, host_of, paths_of_dimensions
@@ -323,7 +323,7 @@ class Doctor:
             if api_key in GATHERINGS:
                 for name in self._find_subjects(exchange)[1]:
                     its.count_name("groups", name)
-                its.count_name("members", str(body_or_empty(exchange, "request").get("member_id")))
+                its.count_name("members", str(view_or_empty(exchange, "request").get("member_id")))
             self._count_topics_of_produce(its, exchange, api_key)
         if closed in ("capture_end", None) or odd:
             return
@@ -362,7 +362,7 @@ class Doctor:
                 its.count_name("transactional", names[0])
             its.count_name("hosts", host_of(exchange.connection_info.client))
             if code == _FENCED_INSTANCE:
-                its.count_name("instances", str(body_or_empty(exchange, "request").get("group_instance_id")))
+                its.count_name("instances", str(view_or_empty(exchange, "request").get("group_instance_id")))
             if kind == "topic" and subject and code in STORAGE_ERRORS:
                 its.count_name("topics", subject)
             its.count_name("versions", str(exchange.api_version))

@@ -355,8 +355,7 @@ class SentBatches:
         its = self._find_counted(number)
         if its is not None:
             its.add_try(once)
-        elif not self._heap or number <= -self._heap[0]:
-            self._drop_greatest(number)
+        elif self._make_room(number):
             self._others[number] = SentAgain.of_try(once)
 
     def _find_counted(self, number: int) -> SentAgain | None:
@@ -365,6 +364,13 @@ class SentBatches:
         if once is not None:
             self._others[number] = SentAgain.of_try(once)
         return self._others.get(number)
+
+    def _make_room(self, number: int) -> bool:
+        """Whether a batch that comes with this hash is to be remembered; that with the greatest is dropped for it."""
+        if self._heap and number > -self._heap[0]:
+            return False
+        self._drop_greatest(number)
+        return True
 
     def _drop_greatest(self, number: int) -> None:
         """Drop the batch with the greatest hash where there are too many with the one that is to come."""
@@ -381,8 +387,7 @@ class SentBatches:
         for number, once in other._once.items():
             if number in self._once or number in self._others:
                 self._add_try_again(number, once)
-            elif not self._heap or number <= -self._heap[0]:
-                self._drop_greatest(number)
+            elif self._make_room(number):
                 self._once[number] = once
         for number, its in other._others.items():
             self._add_counts(number, its)
@@ -391,8 +396,7 @@ class SentBatches:
         before = self._find_counted(number)
         if before is not None:
             before.add(its)
-        elif not self._heap or number <= -self._heap[0]:
-            self._drop_greatest(number)
+        elif self._make_room(number):
             self._others[number] = SentAgain.make_resumed(its.state())
 
     def name_files(self, names: Sequence[str]) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from decoders.analysis.doctor.refused.observe_refusals import observe_accepted_values
-from decoders.analysis.exchange_facts import GATHERINGS, topic_of_element
+from decoders.analysis.exchange_facts import GATHERINGS, topic_of_element, view_or_empty
 from decoders.analysis.read_dimension_values import host_of
 from decoders.exchanges.topic_arrays import structs_at
 from decoders.protocols.read_sasl_messages import FINAL_ANSWERS, family_of_mechanism
@@ -13,10 +13,8 @@ from decoders.protocols.read_sasl_messages import FINAL_ANSWERS, family_of_mecha
 if TYPE_CHECKING:
     from decoders.analysis.doctor.observations import Observations
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.api_declaration import Side
 
 __all__ = [
-    "body_or_empty",
     "mark_member_alive",
     "observe_deleted_topics",
     "observe_group_heartbeat",
@@ -33,14 +31,8 @@ __all__ = [
 _INCONSISTENT_PROTOCOL: Final = 23
 
 
-def body_or_empty(exchange: Exchange, side: Side) -> dict[str, Any]:
-    """The fields that were read of a side; empty where it is none or cannot be read."""
-    view = exchange._request_view if side == "request" else exchange._response_view
-    return view if isinstance(view, dict) else {}
-
-
 def observe_group_join(seen: Observations, exchange: Exchange, client: str) -> None:
-    request, answer = body_or_empty(exchange, "request"), body_or_empty(exchange, "response")
+    request, answer = view_or_empty(exchange, "request"), view_or_empty(exchange, "response")
     group, generation = request.get("group_id"), answer.get("generation_id")
     if not group:
         return
@@ -67,10 +59,10 @@ def observe_group_join(seen: Observations, exchange: Exchange, client: str) -> N
 
 def _observe_offered_protocols(seen: Observations, exchange: Exchange, client: str, group: str) -> None:
     """Observe the protocols (assignors) of a member that a group took, or refused because they do not fit."""
-    code = body_or_empty(exchange, "response").get("error_code")
+    code = view_or_empty(exchange, "response").get("error_code")
     if code and code != _INCONSISTENT_PROTOCOL:
         return
-    request = body_or_empty(exchange, "request")
+    request = view_or_empty(exchange, "request")
     its = seen.get_or_make("offers", group, client, "refused" if code else "taken")
     its.count_exchange(exchange)
     for protocol in structs_at(request, "protocols"):
@@ -88,7 +80,7 @@ def _observe_user_of_name(
 
 def mark_member_alive(seen: Observations, exchange: Exchange, client: str) -> None:
     """Mark the time of an exchange of a member, which is not late as long as it waits for the others."""
-    request, answer = body_or_empty(exchange, "request"), body_or_empty(exchange, "response")
+    request, answer = view_or_empty(exchange, "request"), view_or_empty(exchange, "response")
     group, member = request.get("group_id"), request.get("member_id") or answer.get("member_id")
     if not group or not member:
         return
@@ -110,7 +102,7 @@ def _observe_group_generation(seen: Observations, exchange: Exchange, group: str
 
 
 def observe_group_leave(seen: Observations, exchange: Exchange, client: str) -> None:
-    request = body_or_empty(exchange, "request")
+    request = view_or_empty(exchange, "request")
     group = request.get("group_id")
     if group:
         left = seen.get_or_make("left", group, client)
@@ -127,7 +119,7 @@ def observe_group_leave(seen: Observations, exchange: Exchange, client: str) -> 
 
 
 def observe_group_heartbeat(seen: Observations, exchange: Exchange, client: str) -> None:
-    request, answer = body_or_empty(exchange, "request"), body_or_empty(exchange, "response")
+    request, answer = view_or_empty(exchange, "request"), view_or_empty(exchange, "response")
     group, epoch = request.get("group_id"), answer.get("member_epoch")
     if not group:
         return
@@ -145,9 +137,9 @@ def observe_group_heartbeat(seen: Observations, exchange: Exchange, client: str)
 
 def observe_producer_start(seen: Observations, exchange: Exchange, client: str) -> None:
     """Observe a producer that takes a transactional id, which fences the one before, and its time-out."""
-    request = body_or_empty(exchange, "request")
+    request = view_or_empty(exchange, "request")
     name, timeout = request.get("transactional_id"), request.get("transaction_timeout_ms")
-    if name and not body_or_empty(exchange, "response").get("error_code"):
+    if name and not view_or_empty(exchange, "response").get("error_code"):
         _observe_user_of_name(seen, exchange, client, ("transactional.id", None, name))
         observe_accepted_values(seen, exchange, client)
         seen.get_or_make("transaction-taken", name).mark_second(exchange.time_ns)
@@ -156,7 +148,7 @@ def observe_producer_start(seen: Observations, exchange: Exchange, client: str) 
 
 
 def observe_transaction_end(seen: Observations, exchange: Exchange, client: str) -> None:
-    request, answer = body_or_empty(exchange, "request"), body_or_empty(exchange, "response")
+    request, answer = view_or_empty(exchange, "request"), view_or_empty(exchange, "response")
     name = request.get("transactional_id")
     if name and not answer.get("error_code"):
         its = seen.get_or_make("transaction", name)
@@ -168,7 +160,7 @@ def observe_transaction_end(seen: Observations, exchange: Exchange, client: str)
 
 
 def observe_transaction_begin(seen: Observations, exchange: Exchange, client: str) -> None:
-    request = body_or_empty(exchange, "request")
+    request = view_or_empty(exchange, "request")
     name = request.get("transactional_id") or request.get("v3_and_below_transactional_id")
     if name:
         its = seen.get_or_make("transaction", name)
@@ -180,17 +172,17 @@ def observe_transaction_begin(seen: Observations, exchange: Exchange, client: st
 
 
 def observe_sasl_handshake(seen: Observations, exchange: Exchange, client: str) -> None:
-    mechanism = body_or_empty(exchange, "request").get("mechanism")
+    mechanism = view_or_empty(exchange, "request").get("mechanism")
     if mechanism:
         seen.get_or_make("login", client).count_name("mechanisms", mechanism)
         seen.get_or_make("login", client).count_exchange(exchange)
-        if not body_or_empty(exchange, "response").get("error_code"):
+        if not view_or_empty(exchange, "response").get("error_code"):
             observe_accepted_values(seen, exchange, client)
 
 
 def observe_login(seen: Observations, exchange: Exchange, client: str) -> None:
     """Observe the last round of a login that succeeds, and that the broker ends it after a while (KIP-368)."""
-    answer = body_or_empty(exchange, "response")
+    answer = view_or_empty(exchange, "response")
     if answer.get("error_code") or not _is_last_round(exchange):
         return
     seen.get_or_make("logged-in", client, exchange.user).count_exchange(exchange)
@@ -216,17 +208,17 @@ def _is_last_round(exchange: Exchange) -> bool:
 
 def observe_new_credentials(seen: Observations, exchange: Exchange, client: str) -> None:
     """Observe the users whose SCRAM credentials are changed."""
-    for result in structs_at(body_or_empty(exchange, "response"), "results"):
+    for result in structs_at(view_or_empty(exchange, "response"), "results"):
         if result.get("user") and not result.get("error_code"):
             _observe_change(seen, exchange, client, "credentials", result["user"])
 
 
 def observe_deleted_topics(seen: Observations, exchange: Exchange, client: str) -> list[str]:
     """Observe the topics that are deleted; returns all that the request names."""
-    request = body_or_empty(exchange, "request")
+    request = view_or_empty(exchange, "request")
     topics = [name for name in request.get("topic_names") or () if name and isinstance(name, str)]
     topics += [name for name in (topic_of_element(exchange, its) for its in structs_at(request, "topics")) if name]
-    for element in structs_at(body_or_empty(exchange, "response"), "responses"):
+    for element in structs_at(view_or_empty(exchange, "response"), "responses"):
         topic = topic_of_element(exchange, element)
         if topic is not None and not element.get("error_code"):
             _observe_change(seen, exchange, client, "deleted", topic)
