@@ -6,11 +6,14 @@ Hellos are read as far as they go, since a capture may have only the first bytes
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from decoders.limits import TLS_HANDSHAKE_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import replace_unprintable
+
+if TYPE_CHECKING:
+    from cryptography.x509 import Certificate
 
 __all__ = [
     "ALERTS",
@@ -85,11 +88,15 @@ class ServerHello(NamedTuple):
 
 
 class CertificateFacts(NamedTuple):
-    """Subject and issuer of a certificate as RFC 4514 writes them, and the last day on which it is valid."""
+    """Subject and issuer of a certificate as RFC 4514 writes them, until when it is valid (RFC 3339), and for whom.
+
+    `names`: its subject alternative names, names and addresses of hosts, with commas between them.
+    """
 
     subject: str
     issuer: str
     expires: str
+    names: str = ""
 
 
 class HandshakeMessages:
@@ -233,7 +240,7 @@ def read_certificate(message_body: bytes, version: int) -> bytes:
 
 @lru_cache(maxsize=_CERTIFICATES_MAX)
 def read_certificate_facts(der: bytes) -> CertificateFacts | None:
-    """Subject, issuer and last day of a certificate; None where it cannot be read."""
+    """Subject, issuer, end and names of a certificate; None where it cannot be read."""
     import warnings
 
     from cryptography import x509  # only where there is one: it costs start-up time
@@ -245,10 +252,22 @@ def read_certificate_facts(der: bytes) -> CertificateFacts | None:
             certificate = x509.load_der_x509_certificate(der)
             subject = certificate.subject.rfc4514_string()
             issuer = certificate.issuer.rfc4514_string()
-            expires = certificate.not_valid_after_utc.strftime("%Y-%m-%d")
+            expires = certificate.not_valid_after_utc.strftime("%Y-%m-%dT%H:%M:%SZ")
+            names = _read_alternative_names(certificate)
     except (ValueError, TypeError, OverflowError, x509.InvalidVersion):
         return None
-    return CertificateFacts(printable_limited_text(subject.encode()), printable_limited_text(issuer.encode()), expires)
+    subject, issuer, names = (printable_limited_text(text.encode()) for text in (subject, issuer, names))
+    return CertificateFacts(subject, issuer, expires, names)
+
+
+def _read_alternative_names(certificate: Certificate) -> str:
+    from cryptography import x509
+
+    try:
+        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (x509.ExtensionNotFound, x509.DuplicateExtension):
+        return ""
+    return ", ".join(str(each.value) for each in found if isinstance(each, x509.DNSName | x509.IPAddress))
 
 
 def printable_limited_text(data: bytes) -> str:

@@ -17,6 +17,8 @@ _SAVED: Final = (
 )
 
 
+# Certificates of older states have no names of hosts.
+_CERTIFICATE_SIZES: Final = (3, 4)
 # An alert of TLS 1.3: header, level and description, content type, tag; a change of cipher may come before it.
 _ALERT_SIZES: Final = (5 + 2 + 1 + 16, 6 + 5 + 2 + 1 + 16)
 
@@ -112,8 +114,9 @@ class TlsFacts:
             parts.append(f"early data {self.early_data}")
         for whose, certificate in (("certificate", self.certificate), ("client certificate", self.client_certificate)):
             if certificate is not None:
-                subject, issuer, expires = certificate
-                parts.append(f"{whose} {subject or 'without a name'} by {issuer or 'nobody'} until {expires}")
+                subject, issuer, expires, hosts = certificate
+                known = f"{subject or 'without a name'}{f' for {hosts}' if hosts else ''}"
+                parts.append(f"{whose} {known} by {issuer or 'nobody'} until {expires}")
         if self.answer_ns and self.hello_ns and not self.offered:
             parts.append(f"hello answered after {(self.answer_ns - self.hello_ns) / 1e6:.3f} ms")
         parts += self.alerts
@@ -132,7 +135,11 @@ class TlsFacts:
             raise Malformed("no saved facts of a TLS connection")
         for name, value in zip(_SAVED, state, strict=True):
             if name.endswith("certificate") and value is not None:
-                if not isinstance(value, list) or len(value) != 3 or not all(isinstance(each, str) for each in value):
+                if (
+                    not isinstance(value, list)
+                    or len(value) not in _CERTIFICATE_SIZES
+                    or not all(isinstance(each, str) for each in value)
+                ):
                     raise Malformed("no saved certificate")
                 value = CertificateFacts(*value)
             elif value is not None and type(value) is not type(getattr(facts, name)):

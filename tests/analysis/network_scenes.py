@@ -6,7 +6,7 @@ from math import inf
 from typing import Any, Final
 
 from decoders.protocol_facts.api_keys import API_VERSIONS, HEARTBEAT, METADATA, PRODUCE
-from tests.analysis.scenes import Scene
+from tests.analysis.scenes import FIN, Scene
 
 _OTHER: Final = "10.0.0.8:9092"
 _NODES: Final = [{"node_id": 1, "host": "10.0.0.9", "port": 9092}, {"node_id": 2, "host": "10.0.0.8", "port": 9092}]
@@ -44,6 +44,22 @@ def grown(*sizes: int, again: int = 5, silence: float = 0.1, answered: int = 0) 
     return scene.ask(20 * len(sizes), (HEARTBEAT, 3), _BEAT, {}, client="small", line=90)
 
 
+def alerted(alert: int, *, by_broker: bool = True, hello: bytes = b"", times: int = 3) -> Scene:
+    """TLS handshakes that one side breaks off with an alert: the broker at once, the client behind its hello."""
+    said = bytes([0x15, 3, 3, 0, 2, 2, alert])
+    scene = Scene(None).ask(0, (METADATA, 9), {}, {"brokers": _NODES, "topics": []}, broker="10.0.0.9:9093")
+    for number in range(times):
+        if by_broker:
+            scene.speak(1 + number, hello or _HELLO, said, ends=FIN)
+        else:
+            scene.speak(1 + number, hello or _HELLO, _SERVER_HELLO, then=said, ends=FIN)
+    return scene
+
+
+# A hello that offers TLS 1.1 alone, and the beginning of an answer.
+_HELLO: Final = bytes.fromhex("160302002d010000290302") + bytes(33) + bytes.fromhex("00020035" + "0100")
+_SERVER_HELLO: Final = bytes.fromhex("160303007a020000760303") + bytes(116)
+
 NETWORK_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("connection-filtered", filtered(3, 12), "error"),
@@ -65,6 +81,26 @@ NETWORK_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("no-connection", filtered(3, 12, heard=True, until=2), "warning"),
         "10.0.0.1 cannot connect to node 2 at 10.0.0.8:9092: answered, and the answers (SYN-ACK) are not heard",
+    ),
+    (
+        *("tls-refused", alerted(70), "error"),
+        "10.0.0.9:9092 breaks off the TLS handshake with 10.0.0.7 (protocol_version), which offers TLS 1.1: 3 conn",
+    ),
+    (
+        *("tls-refused", alerted(40), "error"),
+        "10.0.0.9:9092 breaks off the TLS handshake with 10.0.0.7 (handshake_failure): 3 connections",
+    ),
+    (
+        *("tls-refused", alerted(116), "error"),
+        "(certificate_required), as it wants a certificate of the client (ssl.client.auth), which shows none: 3 conn",
+    ),
+    (
+        *("tls-refused", alerted(42), "error"),
+        "(bad_certificate), likely as it wants a certificate of the client (ssl.client.auth), which shows none: 3 conn",
+    ),
+    (
+        *("tls-refused", alerted(45, by_broker=False), "error"),
+        "10.0.0.7 breaks off the TLS handshake with 10.0.0.9:9092 (certificate_expired), as it refuses the certif",
     ),
     (
         *("large-unheard", grown(3000, 2000, 3000), "error"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.protocols import foreign_protocol_name
 
 if TYPE_CHECKING:
-    from decoders.analysis.doctor.observations import Observations
+    from decoders.analysis.doctor.observations import Observation, Observations
     from decoders.exchanges.exchange import Ended, Exchange
 
 __all__ = [
@@ -35,7 +35,12 @@ _ALERT_SIZE: Final = 7
 
 # What ends the facts of a TLS connection (tls/tls_facts.py): an alert other than the one at every orderly end.
 _TLS_ALERT: Final = re.compile(r"(?:fatal )?(encrypted alert|alert \w+) from the (client|server)")
-_CERTIFICATE_END: Final = re.compile(r", certificate .* until (\d{4}-\d\d-\d\d)")
+# Subject, names of hosts, issuer and end of the broker's certificate.
+_CERTIFICATE: Final = re.compile(r", certificate (.*?)(?: for (.*?))? by (.*?) until (\d[\d:TZ-]+)")
+_CLIENT_CERTIFICATE: Final = ", client certificate "
+_OFFERED: Final = re.compile(r"ClientHello of ([\d., ]*\d)")
+# A connection that lasts so long was not broken off.
+_LASTING_NS: Final = 5 * 10**9
 
 
 def observe_odd_bytes(seen: Observations, exchange: Exchange, client: str) -> bool:
@@ -100,18 +105,32 @@ def observe_protocol_of_connection(seen: Observations, ended: Ended, host: str) 
             its = seen.get_or_make("unheard", host, broker)
             its.count_end(ended)
             its.add_to_sum("alerts", ended.server_bytes == _ALERT_SIZE)
-    elif ended.reason == "tls" and ended.server_bytes > _ALERT_SIZE:
+    elif ended.reason == "tls" and (ended.server_bytes > _ALERT_SIZE or " from the server" in ended.detail):
         seen.get_or_make("speaks", broker, "TLS").count_end(ended)
         alert = _TLS_ALERT.search(ended.detail)
         if alert is not None:
-            its = seen.get_or_make("tls-alert", host, broker, alert[1], alert[2])
+            _observe_tls_alert(seen.get_or_make("tls-alert", host, broker, alert[1], alert[2]), ended)
+        elif ended.last_ns - ended.time_ns >= _LASTING_NS:
+            its = seen.get_or_make("tls-lasts", host, broker)
             its.count_end(ended)
-            until = _CERTIFICATE_END.search(ended.detail)
-            if until is not None:
-                its.count_name("until", until[1])
+            its.keep_greatest("begun", ended.time_ns)
+            its.keep_greatest("begun-first", -ended.time_ns)
     elif unmixed and (ended.reason or closed) and not odd:
         spoken = "TLS" if ended.reason == "tls" else foreign_protocol_name(ended.detail)
         _observe_foreign_bytes(seen, ended, host, spoken)
+
+
+def _observe_tls_alert(its: Observation, ended: Ended) -> None:
+    """Observe an alert, and what the handshake shows in clear: the broker's certificate, versions that were offered."""
+    its.count_end(ended)
+    certificate = _CERTIFICATE.search(ended.detail)
+    if certificate is not None:
+        its.count_name("certificate", "\n".join(part or "" for part in certificate.groups()))
+    if _CLIENT_CERTIFICATE in ended.detail:
+        its.add_to_sum("shown", 1)
+    offered = _OFFERED.search(ended.detail)
+    if offered is not None:
+        its.count_name("offered", offered[1])
 
 
 def _observe_foreign_bytes(seen: Observations, ended: Ended, host: str, spoken: str) -> None:

@@ -13,17 +13,19 @@ from decoders.analysis.doctor.diagnosis_input import (
     Found,
     describe_offered_versions,
     describe_retry_pace,
+    escape_for_sentence,
     merge_observations,
     most_frequent_clients,
     name_of_api_key,
     next_less_severe,
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
+from decoders.analysis.doctor.kinds.tls_alerts import describe_tls_refusal
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.exchange_facts import WAITING
 from decoders.apis import api
 from decoders.protocol_facts.api_keys import API_VERSIONS
-from decoders.wire.format_and_escape_text import describe_duration, format_rfc3339, format_size
+from decoders.wire.format_and_escape_text import describe_duration, format_size
 
 __all__ = ["REFUSALS"]
 
@@ -31,9 +33,6 @@ __all__ = ["REFUSALS"]
 _CUSTOMARY: Final = "909"
 # Lower ports are those of other protocols.
 _REGISTERED_MIN: Final = 1024
-# What an alert says most likely that cannot be read: that of a client that does not know who signed the certificate.
-_LIKELY_ALERT: Final = "unknown_ca"
-_TLS_REMEDY: Final = "compare protocols and ciphers of both sides (ssl.enabled.protocols, ssl.cipher.suites)"
 # A request this much before the end of a session may still be refused for it: clocks of broker and capture, pauses.
 _SLACK_MS: Final = 2000
 
@@ -144,23 +143,33 @@ def _find_refused_tls(case: Case) -> Iterator[Found]:
     for (host, broker, alert, whose), seen in case.seen.items_of_kind("tls-alert"):
         if not _is_kafka_address(case, broker):
             continue
-        from decoders.tls.explain_first_record import remedy_of_alert_name  # few captures need it
-
         name = alert.removeprefix("alert ")
-        remedy = remedy_of_alert_name(name if alert.startswith("alert") else _LIKELY_ALERT)
-        about: dict[str, Any] = {"clients": [host], "broker": broker, "alert": name, "remedy": remedy or _TLS_REMEDY}
+        about: dict[str, Any] = {"clients": [host], "broker": broker, "alert": name}
         about["who"], about["other"] = (host, broker) if whose == "client" else (broker, host)
-        if remedy == remedy_of_alert_name(_LIKELY_ALERT):
-            about["why"] = (
-                f", {'as' if alert.startswith('alert') else 'most likely because'} it refuses the certificate"
-            )
-        until = max(seen.names.get("until", {"": 0}))
-        if until and until < format_rfc3339(seen.first)[:10]:
-            about["expired"] = f"; the certificate was valid until {until}"
+        about["why"], about["remedy"] = describe_tls_refusal(host, broker, name, whose, seen)
+        about["living"] = _describe_lasting_tls(case, host, broker, seen)
         about["tally"] = f"{seen.count:,} connection{'s' if seen.count > 1 else ''}"
         few = seen.count < case.limits["errors.few"]
         severity = FINDINGS["tls-refused"].severity
         yield Found("tls-refused", next_less_severe(severity) if few else severity, seen, about)
+
+
+def _describe_lasting_tls(case: Case, host: str, broker: str, alerts: Observation) -> str | None:
+    """Words for TLS connections that go on meanwhile: older ones of this host to the broker, those to other brokers."""
+    words = []
+    lasting = dict(case.seen.items_of_kind("tls-lasts"))
+    own = lasting.get((host, broker))
+    if own is not None and own.last > alerts.first > -own.most["begun-first"]:
+        words.append("connections from before go on")
+    refused = {where for (who, where, *_), _ in case.seen.items_of_kind("tls-alert") if who == host}
+    others = [
+        where
+        for (who, where), its in lasting.items()
+        if who == host and where not in refused and its.most["begun"] > alerts.first
+    ]
+    if others:
+        words.append(f"{escape_for_sentence(others)} take{'s' if len(others) == 1 else ''} new ones of this host")
+    return "; " + ", and ".join(words) if words else None
 
 
 def _is_plaintext_refused(case: Case, host: str, broker: str) -> bool:

@@ -93,7 +93,7 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
     "tls-refused": FindingKind(
         ERROR,
         "{who} breaks off the TLS handshake with {other} ({alert}){why}: {tally}",
-        "no request is ever sent on such a connection{expired}",
+        "no request is ever sent on such a connection{living}",
         "{remedy}",
     ),
     "not-kafka": FindingKind(
