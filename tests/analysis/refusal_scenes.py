@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from decoders.embedded import encode_embedded
 from decoders.protocol_facts.api_keys import (
     ADD_PARTITIONS_TO_TXN,
     END_TXN,
@@ -12,12 +13,16 @@ from decoders.protocol_facts.api_keys import (
     HEARTBEAT,
     INCREMENTAL_ALTER_CONFIGS,
     INIT_PRODUCER_ID,
+    JOIN_GROUP,
+    LIST_OFFSETS,
     METADATA,
+    OFFSET_FETCH,
     PRODUCE,
     SASL_HANDSHAKE,
+    SYNC_GROUP,
 )
 from tests.analysis.identity_scenes import commit, join
-from tests.analysis.record_scenes import batch_of
+from tests.analysis.record_scenes import batch_of, get, put
 from tests.analysis.scenes import Scene
 
 UNKNOWN_MEMBER, SESSION_TIMEOUT, INVALID_EPOCH, NO_MECHANISM, INVALID_RECORD = 25, 26, 47, 33, 87
@@ -142,6 +147,103 @@ def keyless_records(
     return scene
 
 
+def subscribed(*topics: tuple[str, ...], apart: bool = False) -> Scene:
+    """Members of a group that ask for these topics, and are heard for 10 s; `apart`: one after the other."""
+    scene = Scene()
+    for number, its in enumerate(topics):
+        begin = number * (30 if apart else 1)
+        wanted = encode_embedded("ConsumerProtocolSubscription", 0, {"topics": [*its]})
+        asked: dict[str, Any] = {"group_id": "workers", "member_id": f"m-{number}", "protocol_type": "consumer"}
+        asked |= {"session_timeout_ms": 6000, "protocols": [{"name": "range", "metadata": wanted}]}
+        answer = {"generation_id": number + 1, "member_id": f"m-{number}"}
+        scene.ask(begin, (JOIN_GROUP, 5), asked, answer, client=f"app-{number}")
+        for second in range(1, 11):
+            beat = {"group_id": "workers", "member_id": f"m-{number}"}
+            scene.ask(begin + second, (HEARTBEAT, 3), beat, {}, client=f"app-{number}")
+    return scene
+
+
+def assigned(*counts: int, seconds: int = 12, then: int | None = None) -> Scene:
+    """Members that get so many partitions, and are heard for some seconds; the first gets `then` later."""
+    scene = Scene()
+    for number, count in enumerate(counts):
+        for at, its in [(0.0, count)] + ([(6.0, then)] if then is not None and not number else []):
+            rows = [{"topic": "orders", "partitions": [*range(its)]}] if its else []
+            given = encode_embedded("ConsumerProtocolAssignment", 0, {"assigned_partitions": rows})
+            asked = {"group_id": "workers", "member_id": f"m-{number}"}
+            scene.ask(at, (SYNC_GROUP, 3), asked, {"assignment": given}, client=f"app-{number}")
+        for second in range(1, seconds + 1, 2):
+            beat = {"group_id": "workers", "member_id": f"m-{number}"}
+            scene.ask(second, (HEARTBEAT, 3), beat, {}, client=f"app-{number}")
+    return scene
+
+
+def slow_group(committed: int, *, written: int = 100, seconds: int = 30) -> Scene:
+    """A group that commits so many records a second of those that are written, and fetches them all."""
+    scene = Scene()
+    for second in range(seconds):
+        put(scene, second, batch_of(written), second * written)
+        asked = {
+            "max_wait_ms": 500,
+            "topics": [{"topic": "orders", "partitions": [{"fetch_offset": second * written}]}],
+        }
+        data = batch_of(written, first=second * written)
+        part = {"partition_index": 0, "high_watermark": (second + 1) * written, "records": data}
+        answer = {"responses": [{"topic": "orders", "partitions": [part]}]}
+        scene.ask(second + 0.5, (FETCH, 11), asked, answer, client="mail")
+        commit(second + 0.6, scene, "mail", 0, topics=committed_at(committed * second))
+    return scene
+
+
+def committed_at(offset: int) -> list[dict[str, Any]]:
+    """The topics of a commit."""
+    return [{"name": "orders", "partitions": [{"partition_index": 0, "committed_offset": offset}]}]
+
+
+def reset_by_tool(*, who: str = "ops", begins: int = 50, joins: bool = False) -> Scene:
+    """A member reads up to 300, somebody sets the group's offset to 50, and the member begins at `begins`."""
+    scene = join(0, Scene(), "mail")
+    get(scene, 1, 0, 300, client="mail")
+    if joins:
+        join(2, scene, who)
+    commit(3, scene, who, 0, **NO_MEMBER | {"topics": committed_at(50)})
+    return _fetch_offset(5, join(4, scene, "mail"), "mail", begins)
+
+
+def _fetch_offset(at: float, scene: Scene, client: str, offset: int) -> Scene:
+    parts = [{"partition_index": 0, "committed_offset": offset}]
+    wanted = {"group_id": "billing", "topics": [{"name": "orders", "partition_indexes": [0]}]}
+    return scene.ask(
+        at, (OFFSET_FETCH, 5), wanted, {"topics": [{"name": "orders", "partitions": parts}]}, client=client
+    )
+
+
+def without_position(*, looks: bool = False, fetches: bool = False, outside: bool = False, seconds: int = 10) -> Scene:
+    """A member without a committed offset, or with one outside of the log; `looks`: for the begin of the log."""
+    scene = _fetch_offset(1, join(0, Scene(), "strict"), "strict", 10 if outside else -1)
+    if outside:
+        get(scene, 1.5, 10, 10, client="strict", error=1)
+    if looks:
+        asked = {"topics": [{"name": "orders", "partitions": [{"partition_index": 0, "timestamp": -2}]}]}
+        parts = [{"partition_index": 0, "offset": 0}]
+        scene.ask(2, (LIST_OFFSETS, 5), asked, {"topics": [{"name": "orders", "partitions": parts}]}, client="strict")
+    for second in range(3, 3 + seconds):
+        scene.ask(second, (HEARTBEAT, 3), {"group_id": "billing", "member_id": "m"}, {}, client="strict")
+        if fetches:
+            get(scene, second + 0.5, 0, 0, client="strict")
+    return scene
+
+
+def silent_member(*, pause: float = 12) -> Scene:
+    """A member that is not heard for a while, and not known then."""
+    scene = join(0, Scene(), "pod-0", session_timeout_ms=6000)
+    beat = {"group_id": "billing", "member_id": "m"}
+    scene.ask(2, (HEARTBEAT, 3), beat, {}, client="pod-0")
+    for number in range(4):
+        scene.ask(3 + pause + number, (HEARTBEAT, 3), beat, {"error_code": UNKNOWN_MEMBER}, client="pod-0")
+    return scene
+
+
 REFUSAL_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("coordinator-never", look_ups(8), "error"),
@@ -183,12 +285,47 @@ REFUSAL_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     ),
     ("answered-with-error", session_timeouts(*[180_000] * 4, every=1), "warning", "group billing: INVALID_SESSION_TIM"),
     (
+        *("group-mixed", subscribed(("orders",), ("mail", "calls")), "warning"),
+        "group workers is shared by programs that read different topics: app-0 (topic orders) and app-1 (topic calls,"
+        " mail)",
+    ),
+    (
+        "members-idle",
+        assigned(2, 0, 0),
+        "note",
+        "2 of 3 members of group workers have no partition; the group has 2 in",
+    ),
+    (
+        *("group-behind", slow_group(20), "warning"),
+        "group billing falls behind on orders: it commits 20.0 records a second, 103.4 are written; it is 2,420 behind",
+    ),
+    (
+        *("offsets-set", reset_by_tool(), "warning"),
+        "ops set the offset of orders-0 in group billing to 50 at 14:13:23 UTC, and members began there, though they"
+        " have read up to 300",
+    ),
+    (
+        *("position-missing", without_position(), "error"),
+        "strict in group billing reads nothing of orders-0: the group has no committed offset there, and it looks",
+    ),
+    (
+        *("position-missing", without_position(outside=True), "error"),
+        "strict in group billing reads nothing of orders-0: its position is outside of the log, and it looks for no",
+    ),
+    (
+        *("member-fenced", silent_member(), "warning"),
+        "group billing: UNKNOWN_MEMBER_ID (Heartbeat): pod-0 was not heard for 12s, and its session times out after 6s",
+    ),
+    (
         *("records-refused", keyless_records(4), "error"),
         'topic orders: INVALID_RECORD (Produce): "no key given"; terraform set cleanup.policy=compact, changed'
         " secret.of.a.plugin at 14:13:20 UTC, 100ms before",
     ),
 ]
-REFUSAL_BESIDES: Final[dict[str, set[str]]] = {}
+REFUSAL_BESIDES: Final[dict[str, set[str]]] = {
+    "position-missing": {"offset-out-of-range"},
+    "member-fenced": {"heartbeats-late"},
+}
 REFUSAL_NEAR: Final[list[tuple[str, Scene]]] = [
     ("coordinator-never", look_ups(8, found=True)),
     ("coordinator-never", look_ups(5)),  # 8 s: the topic is being made
@@ -199,4 +336,19 @@ REFUSAL_NEAR: Final[list[tuple[str, Scene]]] = [
     ("transaction-expired", transactions(4.2)),  # by the second it is not known
     ("codec-too-new", zstd_read(10)),
     ("codec-too-new", zstd_read(4, codec="gzip")),
+    ("group-mixed", subscribed(("orders", "mail"), ("orders",))),
+    ("group-mixed", subscribed(("orders",), ("mail",), apart=True)),
+    ("members-idle", assigned(1, 1)),
+    ("members-idle", assigned(0, 0)),
+    ("members-idle", assigned(0, 2, then=1)),
+    ("members-idle", assigned(2, 0, seconds=6)),
+    ("group-behind", slow_group(80)),
+    ("group-behind", slow_group(20, seconds=9)),
+    ("offsets-set", reset_by_tool(begins=300)),
+    ("offsets-set", reset_by_tool(who="mail")),
+    ("offsets-set", reset_by_tool(joins=True)),
+    ("position-missing", without_position(looks=True)),
+    ("position-missing", without_position(fetches=True)),
+    ("position-missing", without_position(outside=True, fetches=True)),
+    ("position-missing", without_position(seconds=2)),
 ]

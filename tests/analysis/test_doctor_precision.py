@@ -189,7 +189,8 @@ LIVE: Final = {
 }
 # Attacks, what only a fault of minutes brings, and records that were passed: scenes alone show them.
 STAGED: Final = {
-    *("start-repeated", "coordinator-never", "codec-too-new", "not-a-member"),
+    *("start-repeated", "coordinator-never", "codec-too-new", "not-a-member", "group-mixed", "members-idle"),
+    *("group-behind", "offsets-set", "position-missing"),
     *({row[0] for row in (*ATTACK_SCENES, *RECORD_SCENES, *SILENCE_SCENES, *NETWORK_SCENES)} - {"written-twice"}),
 }
 FAULTS: Final = sorted(f"faults/{file.name}" for file in (FOLDER / "faults").iterdir())

@@ -25,6 +25,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     rate_per_second,
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS, TOO_FEW_REPLICAS
+from decoders.analysis.doctor.groups.member_findings import list_stranded_members
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.exchange_facts import GATHERINGS
 from decoders.analysis.read_dimension_values import host_of
@@ -322,8 +323,10 @@ def _find_stopped_polls(case: Case) -> Iterator[Found]:
 
     Java clients fetch nothing while their program does not poll; librdkafka fetches on, and joins again afterwards.
     """
-    told: set[tuple[str, str]] = set()
+    told = {*list_stranded_members(case)}  # they have nothing to fetch
     for (group, client), seen in case.seen.items_of_kind("left"):
+        if (group, client) in told:
+            continue
         reading = case.seen.get_observation("reading", client)
         fetched = list(reading.list_marked_seconds()) if reading is not None else []
         silence = 0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.analysis.doctor.groups.observe_members import observe_assignment, observe_subscription
 from decoders.analysis.doctor.identities.observe_identities import (
     mark_member_alive,
     observe_deleted_topics,
     observe_group_heartbeat,
-    observe_group_join,
     observe_group_leave,
     observe_login,
     observe_new_credentials,
@@ -82,6 +82,8 @@ Observe = Callable[["Observations", "Exchange", str], "list[str] | None"]
 _SESSION_LOST: Final = (70, 71)
 _INVALID_TIMESTAMP: Final = 32
 _OUT_OF_ORDER: Final = 45
+# MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE.
+_TOO_LARGE: Final = (10, 18)
 _OUT_OF_RANGE: Final = 1
 _READ_COMMITTED: Final = 1
 _STABLE: Final = "last_stable_offset"
@@ -223,6 +225,8 @@ def _observe_batch_head(
         seen.get_or_make("crc", client, topic, "produced").count_exchange(exchange)
     elif head.max_timestamp is not None and head.max_timestamp > 0:
         _observe_time_stamp(seen, exchange, client, head.max_timestamp * NS_PER_MS - exchange.time_ns, code)
+    if code in _TOO_LARGE:
+        seen.get_or_make("too-large", client, topic).keep_greatest("least", -head.size)
     return code != 0 and head.codec == "lz4"
 
 
@@ -595,7 +599,9 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
         observe_listed_offsets, ("topics[].partitions[].timestamp",), partitions_of=LIST_OFFSETS
     ),
     OFFSET_COMMIT: BodyObserver(
-        observe_committed_offsets, ("group_id", "group_instance_id"), partitions_of=OFFSET_COMMIT
+        observe_committed_offsets,
+        ("group_id", "group_instance_id", "member_id", "generation_id_or_member_epoch"),
+        partitions_of=OFFSET_COMMIT,
     ),
     OFFSET_FETCH: BodyObserver(
         observe_fetched_offsets, ("group_id",), ("groups[].group_id",), partitions_of=OFFSET_FETCH
@@ -634,14 +640,16 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
         ("error_code", *_NODES, *(f"coordinators[].{name}" for name in ("error_code", *_NODES))),
     ),
     JOIN_GROUP: BodyObserver(
-        observe_group_join,
+        observe_subscription,
         (
             *("group_id", "member_id", "reason", "session_timeout_ms", "rebalance_timeout_ms", "group_instance_id"),
-            *("protocol_type", "protocols[].name"),
+            *("protocol_type", "protocols[].name", "protocols[].metadata"),
         ),
         ("error_code", "generation_id", "member_id"),
     ),
-    SYNC_GROUP: BodyObserver(mark_member_alive, ("group_id", "member_id", "group_instance_id")),
+    SYNC_GROUP: BodyObserver(
+        observe_assignment, ("group_id", "member_id", "group_instance_id"), ("error_code", "assignment")
+    ),
     HEARTBEAT: BodyObserver(mark_member_alive, ("group_id", "member_id", "group_instance_id")),
     LEADER_AND_ISR: BodyObserver(
         _observe_leader_epochs,

@@ -139,7 +139,12 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     ("throttled", ("quota-exceeded",), _clients),
     # A broker reads nothing of a connection for as long as it throttles it.
     ("throttled", ("zero-window", "unanswered"), _brokers_and_clients),
-    ("codec-too-new", ("read-again", "lag-growing"), _clients),
+    ("codec-too-new", ("read-again", "lag-growing", "group-behind"), _clients),
+    ("group-behind", ("lag-growing",), _clients),
+    ("position-missing", ("offset-out-of-range",), _topics),
+    ("topic-unknown", ("offset-out-of-range",), _topics),
+    ("group-mixed", ("rebalance-storm", "member-fenced"), _groups),
+    ("offsets-set", ("offset-out-of-range", "read-past"), _topics),
     ("heartbeats-late", ("rebalance-storm", "member-fenced"), _groups),
     ("fetch-loop", ("busiest-client",), _clients),
     ("metadata-storm", ("busiest-client",), _clients),

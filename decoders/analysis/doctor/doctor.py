@@ -95,7 +95,8 @@ _LINKS_MAX: Final = 1024
 _FENCED_INSTANCE: Final = 82
 # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, and the codes of ILLEGAL_GENERATION to
 # STALE_MEMBER_EPOCH about membership: they are about a group or transaction, whatever topics are named besides.
-_OF_GROUPS: Final = frozenset({14, 15, 16, 22, 25, 27, _FENCED_INSTANCE, 110, 113})
+# GROUP_AUTHORIZATION_FAILED and TRANSACTIONAL_ID_AUTHORIZATION_FAILED are, too.
+_OF_GROUPS: Final = frozenset({14, 15, 16, 22, 25, 27, 30, 53, _FENCED_INSTANCE, 110, 113})
 # INVALID_PRODUCER_EPOCH, PRODUCER_FENCED: about a transactional id, where partitions are added to its transaction.
 _OF_PRODUCERS: Final = frozenset({47, 90})
 # Their errors may be about the group or transactional id.

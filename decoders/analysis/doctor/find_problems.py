@@ -28,6 +28,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     rate_per_second,
 )
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER, SEVERITIES, TOO_FEW_REPLICAS
+from decoders.analysis.doctor.groups.member_findings import MEMBERS
 from decoders.analysis.doctor.identities.identity_findings import (
     IDENTITIES,
     describe_offers,
@@ -43,6 +44,7 @@ from decoders.analysis.doctor.position_findings import (
     list_holding_transactions,
 )
 from decoders.analysis.doctor.refusal_findings import REFUSALS
+from decoders.analysis.doctor.refused.observe_refusals import SETTINGS
 from decoders.analysis.doctor.refused.refused_request_findings import (
     count_repeated_offsets,
     describe_change,
@@ -209,7 +211,7 @@ def _make_error_finding(case: Case, what: str, kind: str, subject: str | None, s
     severity = row.went_on if went_on else row.severity
     if severity == "warning" and not went_on and _is_hindered(case, about, some, whole):
         severity = "error"
-    if not went_on and whole.count < case.limits["errors.few"]:
+    if not went_on and whole.count < case.limits["errors.few"] and not _is_final(code, some):
         severity = next_less_severe(severity)
     clients = Observation()
     for client, _, _, seen in some:
@@ -234,16 +236,14 @@ def _make_error_finding(case: Case, what: str, kind: str, subject: str | None, s
         values |= {"api": values["api"] or name_of_api_key(some[0][1]), "api_version": versions[0]}
         values["offered"] = describe_offered_versions(case, values["broker"], some[0][1])
     if what == "topic-unknown" and subject is not None:
-        near = get_close_matches(subject, sorted(case.topics - {subject}), 1, 0.75)
-        values["nearest_topic"] = near[0] if near else None
-        values |= find_deletion(case, subject, whole)
-        values["nearest"] = f" (did the client mean {near[0]}?)" if near and not went_on | ("deleted" in values) else ""
+        values |= _describe_missing_topic(case, subject, whole, went_on=went_on)
+        if "deleted" in values and severity == "note":
+            severity = "warning"  # its records are gone
     if what == "producer-fenced" and kind == "topic" and "transactional" in whole.names:
         values["transactional_id"] = sort_names_by_count(whole.names["transactional"])[0]
         values["of"] = f" of transactional id {escape_for_sentence(values['transactional_id'])}"
     instances = sort_names_by_count(whole.names.get("instances", {}))
-    if instances:
-        values["subject"] += f", instance {escape_for_sentence(instances)}"
+    values["subject"] += f", instance {escape_for_sentence(instances)}" if instances else ""
     if what == "broker-failed":
         values["topics"] = sort_names_by_count(whole.names.get("topics", {}))[:LISTED] or None
         topics = values["topics"] or []
@@ -265,6 +265,20 @@ def _make_error_finding(case: Case, what: str, kind: str, subject: str | None, s
         values["told"] = describe_refusal(case, what, (kind, subject), errors, whole)
         values["company"] = describe_company(case, about, errors, whole)
     return Found(what, severity, whole, values, code)
+
+
+def _describe_missing_topic(case: Case, topic: str, seen: Observation, *, went_on: bool) -> dict[str, Any]:
+    """Words for why a topic is not there: somebody deleted it, or its name is misspelt."""
+    near = get_close_matches(topic, sorted(case.topics - {topic}), 1, 0.75)
+    values: dict[str, Any] = {"nearest_topic": near[0] if near else None}
+    values |= find_deletion(case, topic, seen, made_again=went_on)
+    values["nearest"] = f" (did the client mean {near[0]}?)" if near and not went_on | ("deleted" in values) else ""
+    return values
+
+
+def _is_final(code: int, some: list[_Met]) -> bool:
+    """Whether a value of a setting was refused, which stays refused: clients give up at the first such answer."""
+    return any(code in SETTINGS.get(key, {}) for _, key, _, _ in some)
 
 
 # What clients live by. Who asks for descriptions or changes settings can do without.
@@ -666,6 +680,7 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
         *ABSENCES,
         *IDENTITIES,
         *POSITIONS,
+        *MEMBERS,
         _find_unhealthy_partitions,
         _find_replicas_out_of_sync,
         _find_lagging_followers,

@@ -52,12 +52,17 @@ def observe_committed_offsets(seen: Observations, exchange: Exchange, client: st
     if exchange._error_codes:
         return
     request = exchange._request_view
+    is_foreign = isinstance(request, dict) and not request.get("member_id")
     for topic, holder, part in _partitions(exchange, request, _COMMITTED):
         offset = part.get(_COMMITTED.offset)
         if offset is not None and offset >= 0:
             its = seen.get_or_make("committed", holder.get("group_id"), topic, part.get(_COMMITTED.number))
             its.keep_first_and_last("offset", exchange.time_ns, offset)
             its.count_name("clients", client)
+            if is_foreign and holder.get("generation_id_or_member_epoch", -1) < 0:
+                its = seen.get_or_make("offset-set", holder.get("group_id"), topic, part.get(_COMMITTED.number), client)
+                its.count_exchange(exchange)
+                its.keep_first_and_last("offset", exchange.time_ns, offset)
 
 
 def observe_fetched_offsets(seen: Observations, exchange: Exchange, client: str) -> None:

@@ -40,7 +40,8 @@ REMEDIES: Final[dict[int, str]] = {
     23: "give all members of the group at least one assignor in common (partition.assignment.strategy) and one "
     "protocol type; to change it, roll in two steps",
     24: "set a group.id",
-    25: "join the group again; the member was thrown out, mostly because heartbeats or polls came too late",
+    25: "join the group again; look for heartbeats or polls that came too late, and for commits without a member id "
+    "(assign() with the id of a group that has members)",
     26: "set session.timeout.ms between group.min.session.timeout.ms and group.max.session.timeout.ms of the broker",
     27: "join the group again (clients do by themselves); if it never ends, members come and go: look at their logs",
     28: "commit fewer partitions at a time, or raise max.message.bytes of __consumer_offsets",

@@ -146,12 +146,19 @@ def find_changed_login(case: Case, client: str, seen: Observation) -> dict[str, 
     return {}
 
 
-def find_deletion(case: Case, topic: str, seen: Observation) -> dict[str, str]:
+def find_deletion(case: Case, topic: str, seen: Observation, *, made_again: bool) -> dict[str, str]:
     """Words for who deleted a topic: `deleted`, and with them `meaning` and `remedy`."""
     deleted = case.seen.get_observation("deleted", topic)
     at = _find_change(deleted, seen.first)
     if deleted is None or not at:
         return {}
+    if made_again:
+        return {
+            "deleted": f": {_find_who_changed(deleted)} deleted it at {_format_clock(at)}, and it was made again",
+            "meaning": "the records of the first topic are gone, and positions in it lead nowhere: readers begin where"
+            " auto.offset.reset says",
+            "remedy": "ask who deleted it and why: its records do not come back",
+        }
     return {
         "deleted": f": {_find_who_changed(deleted)} deleted it at {format_clock(at)}",
         "meaning": "the topic and its records are gone; its clients ask for it again and again",

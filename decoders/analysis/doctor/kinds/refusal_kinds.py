@@ -1,10 +1,10 @@
-"""Findings about refused requests whose cause other exchanges show. A literal table."""
+"""Findings about refused requests whose cause other exchanges show, and about groups. A literal table."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from decoders.analysis.doctor.kinds.finding_kind import ERROR, WARNING, FindingKind
+from decoders.analysis.doctor.kinds.finding_kind import ERROR, NOTE, WARNING, FindingKind
 
 __all__ = ["REFUSAL_KINDS"]
 
@@ -34,6 +34,41 @@ REFUSAL_KINDS: Final[dict[str, FindingKind]] = {
         "commit sooner (less work in a transaction), or raise transaction.timeout.ms, up to transaction.max.timeout.ms"
         " of the broker",
         went_on=WARNING,
+    ),
+    # Groups.
+    "group-mixed": FindingKind(
+        WARNING,
+        "group {group} is shared by programs that read different topics: {who}",
+        "whenever a member of one comes or goes, those of the others stop as well, and offsets of all are in one group",
+        "give each program a group.id of its own",
+    ),
+    "members-idle": FindingKind(
+        NOTE,
+        "{idle} of {members} members of group {group} {verb} no partition; the group has {total} in all",
+        "a partition has one reader in a group: more members than partitions are of no use but as a reserve",
+        "run fewer members, or add partitions",
+    ),
+    "group-behind": FindingKind(
+        WARNING,
+        "group {group} falls behind on {topic}: it commits {pace} records a second, {comes} are written; it is {behind}"
+        " behind at the end",
+        "its members ({clients}) handle records more slowly than producers write them; fetched records wait in them",
+        "do less work for each record, add members (and partitions), or find what they wait for",
+    ),
+    "position-missing": FindingKind(
+        ERROR,
+        "{client} in group {group} reads nothing of {places}{why}, and it looks for no other position",
+        "with auto.offset.reset=none (error) a consumer does not go on by itself: it tells its program, and fetches"
+        " nothing",
+        "set the group's offsets (kafka-consumer-groups --reset-offsets), or auto.offset.reset to earliest or latest;"
+        " find out why the position is not there",
+    ),
+    "offsets-set": FindingKind(
+        WARNING,
+        "{client} set the offset of {places} in group {group} to {offset} at {at}, and members began there{moved}",
+        "the client is no member of the group: somebody moved its position (kafka-consumer-groups --reset-offsets, a"
+        " tool for operators), so that records are read again, or passed",
+        "ask who did that and why; set the offsets again if it was a mistake",
     ),
     "codec-too-new": FindingKind(
         WARNING,

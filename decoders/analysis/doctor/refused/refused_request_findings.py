@@ -27,7 +27,7 @@ from decoders.analysis.doctor.observations import Observation, sort_names_by_cou
 from decoders.analysis.doctor.refused.observe_refusals import SETTINGS
 from decoders.protocol_facts.api_keys import END_TXN, FETCH, FIND_COORDINATOR, OFFSET_COMMIT
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.wire.format_and_escape_text import describe_duration, format_rfc3339
+from decoders.wire.format_and_escape_text import describe_duration, format_rfc3339, format_size
 
 __all__ = ["ErrorKey", "describe_change", "describe_company", "describe_refusal", "explain_errors", "find_new_codecs"]
 
@@ -36,6 +36,8 @@ ErrorKey = tuple[int, int, str, str, str | None]
 
 _NOT_AVAILABLE: Final = 15
 _UNKNOWN_MEMBER: Final = 25
+# MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE.
+_TOO_LARGE: Final = (10, 18)
 # INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, PRODUCER_FENCED.
 _ABORTED: Final = frozenset({47, 48, 90})
 # What is refused for as long as this does not end by itself.
@@ -212,7 +214,11 @@ def describe_refusal(
 ) -> str:
     """Words for the end of a title: the value that was asked for, the broker's own words, what was changed before."""
     clients = sorted({client for _, _, client, _, _ in errors})
-    asked = _describe_asked_values(case, errors, whole)
+    asked = (
+        _describe_asked_values(case, errors, whole)
+        or _describe_sizes(case, subject[1], errors)
+        or _describe_silence(case, subject[1], errors, whole)
+    )
     said = "" if asked else _describe_words(whole, errors[0][0])
     changed = describe_change(
         case, what, subject, clients, sort_names_by_count(whole.names.get("users", {})), whole.first
@@ -242,6 +248,30 @@ def _describe_asked_values(case: Case, errors: list[ErrorKey], whole: Observatio
     if own[0]:
         return f"{words}; {escape_for_sentence(own[1])} was taken before, last at {format_clock(own[0])}"
     return f"{words}; from others {escape_for_sentence(sorted(others))} is taken" if others else words
+
+
+def _describe_sizes(case: Case, topic: str | None, errors: list[ErrorKey]) -> str:
+    """From which size on batches are refused."""
+    sizes = [
+        -seen.most["least"]
+        for (client, where), seen in case.seen.items_of_kind("too-large")
+        if where == topic and client in {its for _, _, its, _, _ in errors}
+    ]
+    return f": batches of {format_size(min(sizes))} and more" if sizes and errors[0][0] in _TOO_LARGE else ""
+
+
+def _describe_silence(case: Case, group: str | None, errors: list[ErrorKey], whole: Observation) -> str:
+    """For how long a member was not heard before the coordinator forgot it, where its session was over by then."""
+    if errors[0][0] != _UNKNOWN_MEMBER:
+        return ""
+    clients = {client for _, _, client, _, _ in errors}
+    for (its, _), seen in case.seen.items_of_kind("alive"):
+        pause, before = seen.find_longest_pause()
+        timeout, who = seen.most.get("timeout", 0), clients & seen.names.get("clients", {}).keys()
+        if its == group and who and 0 < timeout <= pause * 1000 and before * NS < whole.first:
+            name, silent = escape_for_sentence(min(who)), describe_duration(pause * 1000)
+            return f": {name} was not heard for {silent}, and its session times out after {describe_duration(timeout)}"
+    return ""
 
 
 def _describe_words(whole: Observation, code: int) -> str:

@@ -1,0 +1,218 @@
+"""Observations in; findings about groups out: shared by programs, with idle members, behind, with foreign offsets."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from typing import Any, Final
+
+from decoders.analysis.doctor.diagnosis_input import (
+    LISTED,
+    NS,
+    Case,
+    Found,
+    escape_for_sentence,
+    merge_observations,
+    most_frequent_clients,
+)
+from decoders.analysis.doctor.observations import Observation
+from decoders.analysis.doctor.position_findings import describe_offset_reset
+from decoders.analysis.doctor.refused.refused_request_findings import describe_change, format_clock
+from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.api_keys import LIST_OFFSETS
+
+__all__ = ["MEMBERS", "list_stranded_members"]
+
+# A member without partitions that is there for so long waits for no rebalance.
+_IDLE_NS: Final = 10 * NS
+# Commits over less time have no meaningful pace.
+_SPAN_NS: Final = 10 * NS
+# A group whose commits keep this share of the pace at which records are written keeps up.
+_KEEPS_UP: Final = 0.67
+# A client that looks for another position does so within a moment.
+_STRANDED_NS: Final = 5 * NS
+# So many seconds of written records are what a group has under way between two commits.
+_UNDER_WAY_S: Final = 10
+
+
+def _find_shared_groups(case: Case) -> Iterator[Found]:
+    """Groups with members at one time whose topics have none in common."""
+    by_group: dict[str, dict[str, Observation]] = defaultdict(dict)
+    for (group, client), seen in case.seen.items_of_kind("subscribed"):
+        if seen.names.get("topics"):
+            by_group[group][client] = seen
+    for group, clients in by_group.items():
+        found = _find_strangers(case, group, clients) if len(clients) > 1 else None
+        if found is None:
+            continue
+        about: dict[str, Any] = {"group": group, "clients": sorted(clients)[:LISTED]}
+        topics = [sorted(clients[client].names["topics"]) for client in found]
+        about["topics"] = sorted({topic for some in topics for topic in some})[:LISTED]
+        about["who"] = " and ".join(
+            f"{escape_for_sentence(client)} (topic {escape_for_sentence(some)})"
+            for client, some in zip(found, topics, strict=True)
+        )
+        yield case.make_finding("group-mixed", merge_observations(clients.values()), **about)
+
+
+def _find_strangers(case: Case, group: str, clients: dict[str, Observation]) -> tuple[str, str] | None:
+    """The first two clients that are in a group at one time, and have no topic in common."""
+    present: dict[str, tuple[int, int]] = {}
+    for (its, _), seen in case.seen.items_of_kind("alive"):
+        seconds = list(seen.list_marked_seconds()) if its == group else []
+        for client in seen.names.get("clients", ()) if seconds else ():
+            first, last = present.get(client, (seconds[0], seconds[-1]))
+            present[client] = min(first, seconds[0]), max(last, seconds[-1])
+    for one, other in combinations(sorted(clients.keys() & present.keys()), 2):
+        is_together = present[one][0] < present[other][1] and present[other][0] < present[one][1]
+        if is_together and not clients[one].names["topics"].keys() & clients[other].names["topics"].keys():
+            return one, other
+    return None
+
+
+def _find_idle_members(case: Case) -> Iterator[Found]:
+    """Members that have no partition up to the end, as others of their group have them all."""
+    by_group: dict[str, list[tuple[str, int, Observation]]] = defaultdict(list)
+    for (group, member, client), seen in case.seen.items_of_kind("given"):
+        alive = case.seen.get_observation("alive", group, member)
+        until = max(alive.list_marked_seconds(), default=0) * NS if alive is not None else 0
+        at, count = seen.edges["partitions"][1]
+        if until - at >= _IDLE_NS:
+            by_group[group].append((client, count, seen))
+    for group, members in by_group.items():
+        idle = [(client, seen) for client, count, seen in members if not count]
+        total = sum(count for _, count, _ in members)
+        if not idle or not total:
+            continue
+        about: dict[str, Any] = {"group": group, "clients": sorted({client for client, _ in idle})[:LISTED]}
+        about |= {
+            "total": total,
+            "members": len(members),
+            "idle": len(idle),
+            "verb": "has" if len(idle) == 1 else "have",
+        }
+        yield case.make_finding("members-idle", merge_observations(seen for _, seen in idle), **about)
+
+
+def _find_groups_behind(case: Case) -> Iterator[Found]:
+    """Groups that commit at a lower pace than that at which their topics are written."""
+    written: dict[str | None, list[Observation]] = defaultdict(list)
+    for (_, topic), seen in case.seen.items_of_kind("produce"):
+        written[topic].append(seen)
+    ends: dict[tuple[str | None, int], int] = {}
+    for (_, topic, number), seen in case.seen.items_of_kind("lag"):
+        if "got" in seen.most:
+            ends[topic, number] = max(ends.get((topic, number), 0), seen.most["got"] + seen.edges["lag"][1][1])
+    groups: dict[tuple[str, str | None], list[tuple[int, Observation]]] = defaultdict(list)
+    for (group, topic, number), seen in case.seen.items_of_kind("committed"):
+        if "offset" in seen.edges and topic in written and (topic, number) in ends:
+            groups[group, topic].append((ends[topic, number], seen))
+    for (group, topic), some in groups.items():
+        first, last = (pick(seen.edges["offset"][at][0] for _, seen in some) for pick, at in ((min, 0), (max, 1)))
+        records = merge_observations(written[topic])
+        span, span_written = last - first, records.last - records.first
+        if span < _SPAN_NS or span_written < _SPAN_NS:
+            continue
+        pace = sum(seen.edges["offset"][1][1] - seen.edges["offset"][0][1] for _, seen in some) * NS / span
+        comes = records.sums.get("records", 0) * NS / span_written
+        behind = sum(max(end - seen.edges["offset"][1][1], 0) for end, seen in some)
+        if 0 <= pace < _KEEPS_UP * comes and behind > _UNDER_WAY_S * comes:
+            whole = merge_observations(seen for _, seen in some)
+            clients = most_frequent_clients(whole)
+            whole = merge_observations(
+                its
+                for (client, where, _), its in case.seen.items_of_kind("lag")
+                if where == topic and client in clients
+            )
+            about: dict[str, Any] = {"group": group, "topic": topic, "clients": clients[:LISTED]}
+            about |= {"pace": f"{pace:,.1f}", "comes": f"{comes:,.1f}", "behind": f"{behind:,}"}
+            yield case.make_finding("group-behind", whole, **about)
+
+
+def _find_foreign_offsets(case: Case) -> Iterator[Found]:
+    """Offsets of a group that were set by somebody who is no member, and at which its members began."""
+    found: dict[tuple[str, str], list[tuple[str, int, int | None, Observation]]] = defaultdict(list)
+    for (group, topic, number, client), seen in case.seen.items_of_kind("offset-set"):
+        members = {who for (its, who), _ in case.seen.items_of_kind("joined") if its == group}
+        if client in members or not members or case.seen.get_observation("reading", client) is not None:
+            continue
+        at, offset = seen.edges["offset"][1]
+        began = any(
+            (its, where, part) == (group, topic, number) and f"from {offset}" in given.names and given.last > at
+            for (its, _, where, part), given in case.seen.items_of_kind("assigned")
+        )
+        if began:
+            read = [
+                its.most["got"]
+                for (who, where, part), its in case.seen.items_of_kind("lag")
+                if (where, part) == (topic, number) and who in members and "got" in its.most
+            ]
+            found[group, client].append((f"{topic}-{number}", offset, max(read, default=None), seen))
+    for (group, client), some in found.items():
+        whole = merge_observations(seen for *_, seen in some)
+        places = [place for place, *_ in some]
+        about: dict[str, Any] = {"group": group, "client": client, "client_id": client, "places": places}
+        about["topics"] = sorted({place.rpartition("-")[0] for place in places})[:LISTED]
+        about |= {"offset": f"{some[0][1]:,}", "at": format_clock(whole.first)}
+        back = [(read, offset) for _, offset, read, _ in some if read is not None and read > offset]
+        about["moved"] = f", though they have read up to {back[0][0]:,}" if back else None
+        yield case.make_finding("offsets-set", whole, **about)
+
+
+class _Stranded(NamedTuple):
+    """A member without a position: why, the partition, and what shows it."""
+
+    why: str
+    place: str
+    seen: Observation
+
+
+def list_stranded_members(case: Case) -> dict[tuple[str, str], list[_Stranded]]:
+    """Group and client → partitions that a member has, at a position that is not there, without looking for another."""
+    found: dict[tuple[str, str], list[_Stranded]] = defaultdict(list)
+    alive: dict[tuple[str, str], int] = {}
+    for (group, _), seen in case.seen.items_of_kind("alive"):
+        until = max(seen.list_marked_seconds(), default=0) * NS
+        alive |= {
+            (group, client): max(alive.get((group, client), 0), until) for client in seen.names.get("clients", ())
+        }
+    tried = {client for (_, key, client, _, _), _ in case.seen.items_of_kind("error") if key == LIST_OFFSETS}
+    tried |= {client for (client, _, key, _, _), _ in case.seen.items_of_kind("unanswered") if key == LIST_OFFSETS}
+    for (group, client, topic, number), seen in case.seen.items_of_kind("assigned"):
+        if case.seen.get_observation("joined", group, client) is None or client in tried:
+            continue
+        outside = case.seen.get_observation("outside", client, topic, number)
+        since = seen if outside is None else outside
+        looked = case.done.get((client, LIST_OFFSETS, topic), 0) >= since.first
+        if looked or alive.get((group, client), 0) - since.last < _STRANDED_NS:
+            continue
+        place = f"{topic}-{number}"
+        if outside is not None:
+            reading = case.seen.get_observation("reading", client)
+            until = max(reading.list_marked_seconds(), default=0) if reading is not None else 0
+            if until <= outside.last // NS + 1:
+                where = describe_offset_reset(case, topic, [client]) or ": its position is outside of the log"
+                found[group, client].append(_Stranded(where, place, outside))
+        elif {*seen.names} == {"from -1"} and case.seen.get_observation("asked", client, topic, number) is None:
+            found[group, client].append(_Stranded(": the group has no committed offset there", place, seen))
+    return found
+
+
+def _find_stranded_members(case: Case) -> Iterator[Found]:
+    for (group, client), some in list_stranded_members(case).items():
+        whole = merge_observations(its.seen for its in some)
+        topics = sorted({its.place.rpartition("-")[0] for its in some})
+        about: dict[str, Any] = {"group": group, "client": client, "client_id": client, "clients": [client]}
+        about |= {"places": [its.place for its in some], "topics": topics[:LISTED], "why": some[0].why}
+        about["told"] = describe_change(case, "offset-out-of-range", ("topic", topics[0]), [client], [], whole.first)
+        yield case.make_finding("position-missing", whole, **about)
+
+
+MEMBERS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
+    _find_shared_groups,
+    _find_idle_members,
+    _find_groups_behind,
+    _find_foreign_offsets,
+    _find_stranded_members,
+)

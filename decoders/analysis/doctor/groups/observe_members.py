@@ -1,0 +1,58 @@
+"""Exchanges of group members in, observations of what they subscribe to, what they are given, and who sets offsets."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.analysis.doctor.identities.observe_identities import body_or_empty, mark_member_alive, observe_group_join
+from decoders.embedded import decode_embedded
+from decoders.errors import DecodeError
+from decoders.exchanges.topic_arrays import structs_at
+
+if TYPE_CHECKING:
+    from decoders.analysis.doctor.observations import Observations
+    from decoders.exchanges.exchange import Exchange
+
+__all__ = ["observe_assignment", "observe_subscription"]
+
+_CONSUMER: Final = "consumer"
+
+
+def observe_subscription(seen: Observations, exchange: Exchange, client: str) -> None:
+    """Observe a JoinGroup, and the topics that a member asks for with it."""
+    observe_group_join(seen, exchange, client)
+    request = body_or_empty(exchange, "request")
+    group = request.get("group_id")
+    if not group or request.get("protocol_type") != _CONSUMER or body_or_empty(exchange, "response").get("error_code"):
+        return
+    for protocol in structs_at(request, "protocols"):
+        its = seen.get_or_make("subscribed", group, client)
+        its.count_exchange(exchange)
+        for topic in _decode("ConsumerProtocolSubscription", protocol.get("metadata")).get("topics") or ():
+            its.count_name("topics", str(topic))
+        return  # each assignor gets the same
+
+
+def observe_assignment(seen: Observations, exchange: Exchange, client: str) -> None:
+    """Observe a SyncGroup, and how many partitions it gives a member of a consumer group."""
+    mark_member_alive(seen, exchange, client)
+    request, answer = body_or_empty(exchange, "request"), body_or_empty(exchange, "response")
+    group, member, given = request.get("group_id"), request.get("member_id"), answer.get("assignment")
+    if not group or not member or answer.get("error_code") or not isinstance(given, bytes | bytearray | memoryview):
+        return
+    found = _decode("ConsumerProtocolAssignment", given) if given else {"assigned_partitions": []}
+    rows = found.get("assigned_partitions")
+    if rows is None:
+        return
+    its = seen.get_or_make("given", group, member, client)
+    its.count_exchange(exchange)
+    its.keep_first_and_last("partitions", exchange.time_ns, sum(len(each.get("partitions") or ()) for each in rows))
+
+
+def _decode(name: str, data: Any) -> dict[str, Any]:
+    """The structure in bytes; empty where it does not decode."""
+    with suppress(DecodeError, TypeError, ValueError):
+        if data:
+            return decode_embedded(name, bytes(data))
+    return {}
