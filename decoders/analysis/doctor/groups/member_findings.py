@@ -13,12 +13,13 @@ from decoders.analysis.doctor.diagnosis_input import (
     Case,
     Found,
     escape_for_sentence,
+    format_clock,
     merge_observations,
     most_frequent_clients,
 )
 from decoders.analysis.doctor.observations import Observation
 from decoders.analysis.doctor.position_findings import describe_offset_reset
-from decoders.analysis.doctor.refused.refused_request_findings import describe_change, format_clock
+from decoders.analysis.doctor.refused.refused_request_findings import describe_change
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import LIST_OFFSETS
 

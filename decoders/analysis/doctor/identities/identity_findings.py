@@ -154,7 +154,7 @@ def find_deletion(case: Case, topic: str, seen: Observation, *, made_again: bool
         return {}
     if made_again:
         return {
-            "deleted": f": {_find_who_changed(deleted)} deleted it at {_format_clock(at)}, and it was made again",
+            "deleted": f": {_find_who_changed(deleted)} deleted it at {format_clock(at)}, and it was made again",
             "meaning": "the records of the first topic are gone, and positions in it lead nowhere: readers begin where"
             " auto.offset.reset says",
             "remedy": "ask who deleted it and why: its records do not come back",

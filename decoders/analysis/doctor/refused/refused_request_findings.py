@@ -17,6 +17,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     Case,
     Found,
     escape_for_sentence,
+    format_clock,
     has_stopped,
     merge_observations,
     name_of_api_key,
@@ -27,7 +28,7 @@ from decoders.analysis.doctor.observations import Observation, sort_names_by_cou
 from decoders.analysis.doctor.refused.observe_refusals import SETTINGS
 from decoders.protocol_facts.api_keys import END_TXN, FETCH, FIND_COORDINATOR, OFFSET_COMMIT
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.wire.format_and_escape_text import describe_duration, format_rfc3339, format_size
+from decoders.wire.format_and_escape_text import describe_duration, format_size
 
 __all__ = ["ErrorKey", "describe_change", "describe_company", "describe_refusal", "explain_errors", "find_new_codecs"]
 
@@ -346,8 +347,3 @@ def describe_company(case: Case, about: str | None, errors: list[ErrorKey], whol
     )
     verb = "does" if len(others) == 1 else "do"
     return words + (f"; {escape_for_sentence(others)} {verb} it without errors" if others else "")
-
-
-def format_clock(at: int) -> str:
-    """The time of day of a time in ns."""
-    return f"{format_rfc3339(at)[11:19]} UTC"
