@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.doctor.identities.observe_identities import body_or_empty, mark_member_alive, observe_group_join
+from decoders.analysis.doctor.identities.observe_identities import mark_member_alive, observe_group_join
+from decoders.analysis.exchange_facts import view_or_empty
 from decoders.embedded import decode_embedded
 from decoders.errors import DecodeError
 from decoders.exchanges.topic_arrays import structs_at
@@ -22,9 +23,9 @@ _CONSUMER: Final = "consumer"
 def observe_subscription(seen: Observations, exchange: Exchange, client: str) -> None:
     """Observe a JoinGroup, and the topics that a member asks for with it."""
     observe_group_join(seen, exchange, client)
-    request = body_or_empty(exchange, "request")
+    request = view_or_empty(exchange, "request")
     group = request.get("group_id")
-    if not group or request.get("protocol_type") != _CONSUMER or body_or_empty(exchange, "response").get("error_code"):
+    if not group or request.get("protocol_type") != _CONSUMER or view_or_empty(exchange, "response").get("error_code"):
         return
     for protocol in structs_at(request, "protocols"):
         its = seen.get_or_make("subscribed", group, client)
@@ -37,7 +38,7 @@ def observe_subscription(seen: Observations, exchange: Exchange, client: str) ->
 def observe_assignment(seen: Observations, exchange: Exchange, client: str) -> None:
     """Observe a SyncGroup, and how many partitions it gives a member of a consumer group."""
     mark_member_alive(seen, exchange, client)
-    request, answer = body_or_empty(exchange, "request"), body_or_empty(exchange, "response")
+    request, answer = view_or_empty(exchange, "request"), view_or_empty(exchange, "response")
     group, member, given = request.get("group_id"), request.get("member_id"), answer.get("assignment")
     if not group or not member or answer.get("error_code") or not isinstance(given, bytes | bytearray | memoryview):
         return
