@@ -44,6 +44,22 @@ def grown(*sizes: int, again: int = 5, silence: float = 0.1, answered: int = 0) 
     return scene.ask(20 * len(sizes), (HEARTBEAT, 3), _BEAT, {}, client="small", line=90)
 
 
+def entered(times: int, took: float, *, others: bool = True, known: bool = True) -> Scene:
+    """New connections whose first request is not answered, while an older one is, maybe."""
+    scene = Scene()
+    if known:
+        scene.ask(0, _VERSIONS, _BEGUN, _SERVES, client="old", line=90)
+    for number in range(times):
+        at = 5 + 20 * number
+        scene.ask(at, _VERSIONS, _BEGUN, client="new", line=number, took=took, ends=FIN)
+        if others:
+            scene.ask(at + 15, (HEARTBEAT, 3), _BEAT, {}, client="old", line=90)
+    return scene
+
+
+_SERVES: Final = {"api_keys": [{"api_key": key, "min_version": 0, "max_version": 9} for key in (3, 12, 18)]}
+
+
 def alerted(alert: int, *, by_broker: bool = True, hello: bytes = b"", times: int = 3) -> Scene:
     """TLS handshakes that one side breaks off with an alert: the broker at once, the client behind its hello."""
     said = bytes([0x15, 3, 3, 0, 2, 2, alert])
@@ -83,6 +99,19 @@ NETWORK_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         "10.0.0.1 cannot connect to node 2 at 10.0.0.8:9092: answered, and the answers (SYN-ACK) are not heard",
     ),
     (
+        *("entry-unanswered", entered(3, 10), "error"),
+        "10.0.0.9:9092 takes new connections of new and answers nothing on them, which ended after up to 10s, while"
+        " others there go on (old)",
+    ),
+    (
+        *("entry-unanswered", entered(3, 10, others=False, known=False), "error"),
+        "10.0.0.9:9092 takes new connections of new and answers nothing on them, which ended after up to 10s",
+    ),
+    (
+        *("entry-closed", entered(3, 0.001), "error"),
+        "10.0.0.9:9092 closes new connections of new at once, before it answers anything, while others there go on",
+    ),
+    (
         *("tls-refused", alerted(70), "error"),
         "10.0.0.9:9092 breaks off the TLS handshake with 10.0.0.7 (protocol_version), which offers TLS 1.1: 3 conn",
     ),
@@ -116,6 +145,11 @@ NETWORK_NEAR: Final[list[tuple[str, Scene]]] = [
     # A connection is accepted meanwhile, or afterwards.
     ("connection-filtered", filtered(3, 12).ask(14, (HEARTBEAT, 3), _BEAT, {}, client="new", broker=_OTHER, line=5)),
     ("no-connection", filtered(3, tries=2, heard=True)),
+    ("entry-unanswered", entered(2, 10)),
+    ("entry-closed", entered(2, 0.001)),
+    ("entry-closed", entered(3, 0.001, others=False)),
+    ("entry-closed", entered(3, 0.001, known=False)),  # it may not know this version
+    ("versions-closed", entered(3, 10, others=False, known=False)),
     ("large-unheard", grown(3000)),  # one connection alone
     ("large-unheard", grown(3000, 3000, again=3)),
     ("large-unheard", grown(20, 20)),  # no larger than what was answered before

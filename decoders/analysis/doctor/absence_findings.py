@@ -237,7 +237,9 @@ def _find_pending_requests(case: Case) -> Iterator[Found]:
         elif topics:
             about["topics"] = topics[:LISTED]
             about["place"] = f" to {escape_for_sentence(topics)}"
-            about["why"] = "with acks=all the leader likely waits for replicas in sync that do not fetch from it"
+            about["why"] = (
+                "if it asks for acks=all, the leader likely waits for replicas in sync that do not fetch from it"
+            )
         yield case.make_finding("requests-pending", seen, **about)
 
 

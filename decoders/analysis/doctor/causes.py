@@ -87,7 +87,17 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
         (cause, effects, shared)
         for cause in ("broker-silent", "broker-down", "broker-gone", "broker-back")
         for effects, shared in (
-            (("partition-offline", "under-replicated", "follower-behind", "no-connection", "unanswered"), _nodes),
+            (
+                (
+                    "partition-offline",
+                    "under-replicated",
+                    "follower-behind",
+                    "no-connection",
+                    "unanswered",
+                    "entry-unanswered",
+                ),
+                _nodes,
+            ),
             (("leader-missing", "leader-moved", "isr-shrunk", "isr-flapping", "timed-out", "leaders-move"), _topics),
             (("replicas-missing",), _missing_replicas),
             (("requests-pending",), _nodes),
@@ -111,6 +121,7 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     ),
     ("large-unheard", ("retransmissions",), _brokers_and_hosts),
     ("connection-filtered", ("unanswered", "connection-churn", "metadata-storm"), _clients),
+    *((cause, ("unanswered", "connection-churn"), _clients) for cause in ("entry-unanswered", "entry-closed")),
     ("tls-refused", ("connection-churn",), _clients),
     ("proxy-head-refused", ("unanswered", "versions-closed", "connection-churn"), _brokers),
     *(

@@ -249,6 +249,11 @@ class Doctor:
                 its.add_to_sum("tries", ended.client_packets)
             return
         client = client_of(ended.client_id, info.client)
+        if ended.opened and ended.exchanges and not ended.server_bytes and ended.how in ("fin", "rst"):
+            its = seen.get_or_make("mute", client, info.broker)
+            its.count_end(ended)
+            its.keep_greatest("longest", ended.last_ns - ended.time_ns)
+            its.keep_greatest("shortest", ended.time_ns - ended.last_ns)
         if info.via_address is not None and not ended.server_bytes and ended.how in ("fin", "rst"):
             seen.get_or_make("head", host_of(info.via_address), info.broker, host).count_end(ended)
         for side, quiet_ns, shut_ns in (

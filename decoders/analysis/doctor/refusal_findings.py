@@ -9,6 +9,7 @@ from typing import Any, Final
 from decoders.analysis.doctor.diagnosis_input import (
     LISTED,
     MS,
+    NS,
     Case,
     Found,
     describe_offered_versions,
@@ -224,12 +225,46 @@ def _find_closed_requests(
         about: dict[str, Any] = {"client": client, "clients": [client], "api": name_of_api_key(key), "broker": broker}
         about["closed"] = _CLOSED.get(closed, closed)
         about["topics"] = sort_names_by_count(seen.names.get("topics", {}))[:LISTED] or None
-        if key == API_VERSIONS and closed != "idle" and not _are_versions_answered(case, client, broker):
+        entry = _find_unanswered_entry(case, client, broker, seen) if key == API_VERSIONS else None
+        if entry is not None:
+            yield entry
+        elif key == API_VERSIONS and closed != "idle" and not _are_versions_answered(case, client, broker):
             about |= {"api_version": version, "tally": _format_closed_count(seen.count, seen.count)}
             yield case.make_finding("versions-closed", seen, **about)
         elif key not in WAITING and seen.count >= case.limits["unanswered.least"]:
             then = "; asked again, it was answered" if case.answered.get((client, key), 0) > seen.last else None
             yield case.make_finding("unanswered", seen, then=then, **about)
+
+
+def _find_unanswered_entry(case: Case, client: str, broker: str, unanswered: Observation) -> Found | None:
+    """A finding where a broker takes connections and answers none, though others are answered or for a long time."""
+    seen = case.seen.get_observation("mute", client, broker)
+    if seen is None or seen.count < case.limits["unanswered.least"]:
+        return None
+    others = sorted(
+        {
+            who
+            for (who, _, where), its in case.seen.items_of_kind("client")
+            if where == broker and who != client and its.last > unanswered.first
+        }
+    )
+    versions_answered = any(where == broker for where, _ in case.offers)
+    about: dict[str, Any] = {"client": client, "clients": [client], "broker": broker}
+    about["living"] = f", while others there go on ({escape_for_sentence(others)})" if others else None
+    if -seen.most["shortest"] >= NS:
+        about["lasted"] = describe_duration(seen.most["longest"] / MS)
+        kind = "entry-unanswered"
+    elif (
+        others
+        and versions_answered
+        and not any(where == broker for (_, where, _), _ in case.seen.items_of_kind("head"))
+    ):
+        kind = "entry-closed"
+    else:
+        return None
+    over = case.answered.get((client, API_VERSIONS), 0) > seen.last
+    about["went_on"] = over or None
+    return Found(kind, FINDINGS[kind].went_on if over else FINDINGS[kind].severity, seen, about)
 
 
 def _find_refused_size(case: Case, client: str, broker: str, key: int, unanswered: Observation) -> Found | None:

@@ -110,6 +110,25 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
         "upgrade the broker, or have the client ask with an older version (librdkafka: api.version.request,"
         " broker.version.fallback)",
     ),
+    "entry-unanswered": FindingKind(
+        ERROR,
+        "{broker} takes new connections of {client} and answers nothing on them, which ended after up to"
+        " {lasted}{living}",
+        "where others are answered, it likely has as many connections as it may have (max.connections): it reads no new"
+        " one before another one ends; else its process or the thread of its listener stands still",
+        "count its connections, and look for who opens them and does not close them; raise max.connections; look at its"
+        " threads and pauses at that time",
+        went_on=WARNING,
+    ),
+    "entry-closed": FindingKind(
+        ERROR,
+        "{broker} closes new connections of {client} at once, before it answers anything{living}",
+        "it likely has as many connections of this address or user as it may have (max.connections.per.ip), or"
+        " something before it closes them",
+        "count the connections of that host, and look for who opens them and does not close them; raise"
+        " max.connections.per.ip or its overrides",
+        went_on=WARNING,
+    ),
     "login-missing": FindingKind(
         ERROR,
         "{broker} closes the connection on the first request of {client} after ApiVersions ({apis}){tally}",
