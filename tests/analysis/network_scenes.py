@@ -60,6 +60,15 @@ def entered(times: int, took: float, *, others: bool = True, known: bool = True)
 _SERVES: Final = {"api_keys": [{"api_key": key, "min_version": 0, "max_version": 9} for key in (3, 12, 18)]}
 
 
+def listed(*hosts: str, times: int = 12, every: float = 1, more: bool = False) -> Scene:
+    """A client that asks for metadata again and again: these are the hosts of the nodes, from 1 on."""
+    nodes = [{"node_id": number, "host": host, "port": 9092} for number, host in enumerate(hosts, 1)]
+    scene = Scene().ask(0, (HEARTBEAT, 3), _BEAT, {}, client="other", line=90)
+    for number in range(times):
+        scene.ask(number * every, (METADATA, 9), {}, {"brokers": nodes, "topics": []}, client="shop")
+    return scene.ask(2, (HEARTBEAT, 3), _BEAT, {}, client="shop") if more else scene
+
+
 def alerted(alert: int, *, by_broker: bool = True, hello: bytes = b"", times: int = 3) -> Scene:
     """TLS handshakes that one side breaks off with an alert: the broker at once, the client behind its hello."""
     said = bytes([0x15, 3, 3, 0, 2, 2, alert])
@@ -112,6 +121,14 @@ NETWORK_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         "10.0.0.9:9092 closes new connections of new at once, before it answers anything, while others there go on",
     ),
     (
+        *("advertised-shared", listed("10.0.0.9", "10.0.0.9"), "error"),
+        "nodes 1, 2 advertise one address, 10.0.0.9:9092",
+    ),
+    (
+        *("client-stranded", listed("10.0.0.9", "kafka-2.internal"), "warning"),
+        "shop asks 10.0.0.9:9092 for metadata 1.1 times a second and for nothing else, and tries no other node",
+    ),
+    (
         *("tls-refused", alerted(70), "error"),
         "10.0.0.9:9092 breaks off the TLS handshake with 10.0.0.7 (protocol_version), which offers TLS 1.1: 3 conn",
     ),
@@ -145,6 +162,11 @@ NETWORK_NEAR: Final[list[tuple[str, Scene]]] = [
     # A connection is accepted meanwhile, or afterwards.
     ("connection-filtered", filtered(3, 12).ask(14, (HEARTBEAT, 3), _BEAT, {}, client="new", broker=_OTHER, line=5)),
     ("no-connection", filtered(3, tries=2, heard=True)),
+    ("advertised-shared", listed("10.0.0.9", "10.0.0.8")),
+    ("client-stranded", listed("10.0.0.9", "10.0.0.8")),
+    ("client-stranded", listed("10.0.0.9", "kafka-2.internal", every=4)),
+    ("client-stranded", listed("10.0.0.9", "kafka-2.internal", more=True)),
+    ("client-stranded", listed("10.0.0.9", "kafka-2.internal").knock(3, _OTHER)),
     ("entry-unanswered", entered(2, 10)),
     ("entry-closed", entered(2, 0.001)),
     ("entry-closed", entered(3, 0.001, others=False)),

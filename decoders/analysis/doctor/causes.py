@@ -122,6 +122,8 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     ("large-unheard", ("retransmissions",), _brokers_and_hosts),
     ("connection-filtered", ("unanswered", "connection-churn", "metadata-storm"), _clients),
     *((cause, ("unanswered", "connection-churn"), _clients) for cause in ("entry-unanswered", "entry-closed")),
+    ("advertised-shared", ("leader-moved", "leader-missing"), lambda _: {""}),
+    ("client-stranded", ("metadata-storm",), _clients),
     ("tls-refused", ("connection-churn",), _clients),
     ("proxy-head-refused", ("unanswered", "versions-closed", "connection-churn"), _brokers),
     *(

@@ -50,6 +50,60 @@ def _find_unreachable_listeners(case: Case) -> Iterator[Found]:
                 yield case.make_finding("advertised-elsewhere", seen, **about | {"clients": waiting})
 
 
+def _find_shared_addresses(case: Case) -> Iterator[Found]:
+    """Nodes that a broker lists at one address at the same time: clients reach whichever answers there."""
+    found: dict[tuple[str, str], dict[int, Observation]] = defaultdict(dict)
+    for (asked, number, host, port), seen in case.seen.items_of_kind("advertised"):
+        found[asked, format_advertised_address(host, port)][number] = seen
+    shared: dict[str, list[tuple[tuple[int, ...], Observation]]] = defaultdict(list)
+    for (_, address), nodes in found.items():
+        begin, end = max(its.first for its in nodes.values()), min(its.last for its in nodes.values())
+        if len(nodes) >= _SEVERAL and begin <= end:
+            shared[address].append((tuple(sorted(nodes)), merge_observations(nodes.values())))
+    for address, some in shared.items():
+        numbers = sorted({number for nodes, _ in some for number in nodes})
+        whole = merge_observations(seen for _, seen in some)
+        clients = most_frequent_clients(whole)
+        yield case.make_finding("advertised-shared", whole, nodes=numbers, address=address, clients=clients)
+
+
+def _find_stranded_clients(case: Case) -> Iterator[Found]:
+    """Clients that ask one of several nodes for metadata again and again, and try no other: they know no way there."""
+    nodes: dict[str, set[str]] = defaultdict(set)
+    for (asked, _, host, port), _ in case.seen.items_of_kind("advertised"):
+        nodes[asked].add(format_advertised_address(host, port))
+    places: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for (client, host, broker), _ in case.seen.items_of_kind("client"):
+        places[client].append((host, broker))
+    busy = {client for client, key, _ in case.done if key not in _BEGINNINGS}
+    failed = {host for (host, *_), _ in case.seen.items_of_kind("no-entry")}
+    limits = case.limits
+    for (client,), seen in case.seen.items_of_kind("metadata"):
+        if client in busy or client == OWN_CLIENT_ID or len(places[client]) != 1:
+            continue
+        ((host, broker),) = places[client]
+        named = sorted(address for address in nodes[broker] if _is_name(address))
+        rate = rate_per_second(seen, seen.count)
+        if (
+            len(nodes[broker]) >= _SEVERAL
+            and named
+            and host not in failed
+            and seen.count >= limits["advertised.asked"]
+            and rate >= limits["advertised.rate"]
+        ):
+            about = {"client": client, "client_id": client, "broker": broker, "clients": [client]}
+            yield case.make_finding("client-stranded", seen, rate=f"{rate:.1f}", others=named, **about)
+
+
+def _is_name(address: str) -> bool:
+    """Whether an address has a name, no number, for its host: only the machine of a client knows where it leads."""
+    try:
+        ip_address(host_of(address).strip("[]"))
+    except ValueError:
+        return True
+    return False
+
+
 def _list_waiting_clients(case: Case, broker: str) -> list[str]:
     """Clients that ask for metadata again and again, and for nothing else; none where one gets further."""
     names = {client for (client, _, where), _ in case.seen.items_of_kind("client") if where == broker}
@@ -369,6 +423,8 @@ def _find_live_capture_faults(case: Case) -> Iterator[Found]:
 REACHABILITY: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_live_capture_faults,
     _find_unreachable_listeners,
+    _find_shared_addresses,
+    _find_stranded_clients,
     _find_connection_churn_and_losses,
     _find_cut_connections,
     _find_dropped_connections,

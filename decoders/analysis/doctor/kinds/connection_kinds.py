@@ -40,6 +40,20 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
         " than its first answers",
         "compare advertised.listeners with the addresses that clients use; have clients resolve its names",
     ),
+    "advertised-shared": FindingKind(
+        ERROR,
+        "nodes {nodes} advertise one address, {address}",
+        "clients that want a node get whichever answers there (a load balancer, or a copied config), and"
+        " NOT_LEADER_OR_FOLLOWER or NOT_COORDINATOR from all others",
+        "give each node an address of its own in advertised.listeners; a load balancer may serve as bootstrap alone",
+    ),
+    "client-stranded": FindingKind(
+        WARNING,
+        "{client} asks {broker} for metadata {rate} times a second and for nothing else, and tries no other node",
+        "likely its machine does not know the names that the answers give ({others}): without an address there is"
+        " nothing to connect to",
+        "resolve these names on the client's machine (DNS, hosts file), or advertise addresses that it knows",
+    ),
     "version-refused": FindingKind(
         ERROR,
         "{api} {api_version} of {client} is not served by {broker}{pace}",
