@@ -147,6 +147,18 @@ def keyless_records(
     return scene
 
 
+def refused_batches(code: int, *, version: int = 3, codec: str = "zstd", every: float = 4) -> Scene:
+    """Batches that are refused with a code."""
+    scene = Scene()
+    for number in range(4):
+        data = batch_of(200 + number, codec=codec)
+        asked = {"acks": -1, "topic_data": [{"name": "orders", "partition_data": [{"index": 0, "records": data}]}]}
+        part = {"index": 0, "error_code": code}
+        answer = {"responses": [{"name": "orders", "partition_responses": [part]}]}
+        scene.ask(number * every, (PRODUCE, version), asked, answer, client="feed")
+    return scene
+
+
 def subscribed(*topics: tuple[str, ...], apart: bool = False) -> Scene:
     """Members of a group that ask for these topics, and are heard for 10 s; `apart`: one after the other."""
     scene = Scene()
@@ -284,6 +296,14 @@ REFUSAL_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         " taken before, last at ",
     ),
     ("answered-with-error", session_timeouts(*[180_000] * 4, every=1), "warning", "group billing: INVALID_SESSION_TIM"),
+    (
+        *("answered-with-error", refused_batches(76), "error"),
+        "topic orders: UNSUPPORTED_COMPRESSION_TYPE (Produce): batches with zstd in Produce 3 (zstd needs 7)",
+    ),
+    (
+        *("too-large", refused_batches(10, codec="none"), "error"),
+        "topic orders: MESSAGE_TOO_LARGE (Produce): batches of 2",
+    ),
     (
         *("group-mixed", subscribed(("orders",), ("mail", "calls")), "warning"),
         "group workers is shared by programs that read different topics: app-0 (topic orders) and app-1 (topic calls,"

@@ -82,6 +82,7 @@ Observe = Callable[["Observations", "Exchange", str], "list[str] | None"]
 _SESSION_LOST: Final = (70, 71)
 _INVALID_TIMESTAMP: Final = 32
 _OUT_OF_ORDER: Final = 45
+_UNSUPPORTED_COMPRESSION: Final = 76
 # MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE.
 _TOO_LARGE: Final = (10, 18)
 _OUT_OF_RANGE: Final = 1
@@ -225,6 +226,8 @@ def _observe_batch_head(
         seen.get_or_make("crc", client, topic, "produced").count_exchange(exchange)
     elif head.max_timestamp is not None and head.max_timestamp > 0:
         _observe_time_stamp(seen, exchange, client, head.max_timestamp * NS_PER_MS - exchange.time_ns, code)
+    if code == _UNSUPPORTED_COMPRESSION:
+        seen.get_or_make("codec-refused", client, topic).count_name("codecs", f"{head.codec} in {exchange.api_version}")
     if code in _TOO_LARGE:
         seen.get_or_make("too-large", client, topic).keep_greatest("least", -head.size)
     return code != 0 and head.codec == "lz4"

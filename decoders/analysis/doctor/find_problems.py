@@ -593,7 +593,8 @@ def _find_client_load(case: Case) -> Iterator[Found]:
         if total >= limits["throttle.total"]:
             words = {"total": describe_duration(total), "most": describe_duration(seen.most["ms"])}
             about = {"client": client, "client_id": client, "broker": broker}
-            changed = describe_change(case, "throttled", ("client-id", client), [client], [], seen.first)
+            users = [user for (who, user), _ in case.seen.items_of_kind("logged-in") if who == client and user]
+            changed = describe_change(case, "throttled", ("client-id", client), [client], users, seen.first)
             yield case.make_finding("throttled", seen, told=changed, **about, **words)
     for (client, broker), seen in case.seen.items_of_kind("sessions-lost"):
         if seen.count >= limits["sessions.lost"]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.doctor.diagnosis_input import Case, Found
+from decoders.analysis.doctor.diagnosis_input import NS, Case, Found
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation
 
@@ -52,12 +52,24 @@ def _find_resent_batches(case: Case) -> Iterator[Found]:
         first_refused = 2 * refused > len(some)
         why = "after they had been refused" if first_refused else "because no answer came, or only a time-out error"
         about = {"client": client, "client_id": client, "topic": topic, "batches": f"{len(some):,}"}
-        yield case.make_finding(what, seen, why=why, fate=_describe_fate(some), **about)
+        given_up = sum(_was_never_stored(its) and case.last - its.last[0] >= _GIVEN_UP_NS for its in some)
+        about["told"] = f"; no try of {given_up:,} of them was accepted, and none followed" if given_up else None
+        row = case.make_finding(what, seen, why=why, fate=_describe_fate(some), **about)
+        yield row._replace(severity="warning") if given_up else row
+
+
+# A producer tries again within a second or two, until delivery.timeout.ms is over.
+_GIVEN_UP_NS: Final = 10 * NS
+
+
+def _was_never_stored(its: SentAgain) -> bool:
+    """Whether no try of a batch was accepted."""
+    return its.tries == its.refused + its.unknown and not its.duplicates
 
 
 def _describe_fate(some: list[SentAgain]) -> str:
     """Words for what became of batches that were sent again: some may never have been stored."""
-    lost = sum(its.tries == its.refused + its.unknown and not its.duplicates for its in some)
+    lost = sum(map(_was_never_stored, some))
     if lost == len(some):
         return "no try of them was accepted in the capture"
     stored = "are stored once: brokers refused the first try, or recognise the batch by its sequence number"

@@ -17,6 +17,7 @@ from kwcli.playground.tls_certificates import write_tls_certificates
 from tests.analysis.faults.actors import RawClient, rd, write_unannounced_batch
 from tests.analysis.faults.refused import ALTER_CLIENT_QUOTAS
 from tests.analysis.incidents.changes import CHANGES
+from tests.analysis.incidents.groups import GROUP_INCIDENTS
 from tests.analysis.incidents.identities import IDENTITY_INCIDENTS
 from tests.analysis.incidents.incident import HURRY, Incident, IncidentActor
 from tests.broker.clients.session import start
@@ -302,4 +303,5 @@ CLIENT_INCIDENTS: Final = (
     Incident("sequence-begun-again", "sequence-restarted", "sequence-begun-again", _unknown_producer),
     *CHANGES,
     *IDENTITY_INCIDENTS,
+    *GROUP_INCIDENTS,
 )

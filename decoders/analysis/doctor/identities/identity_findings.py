@@ -149,7 +149,7 @@ def find_changed_login(case: Case, client: str, seen: Observation) -> dict[str, 
 def find_deletion(case: Case, topic: str, seen: Observation, *, made_again: bool) -> dict[str, str]:
     """Words for who deleted a topic: `deleted`, and with them `meaning` and `remedy`."""
     deleted = case.seen.get_observation("deleted", topic)
-    at = _find_change(deleted, seen.first)
+    at = _find_change(deleted, seen.last)  # a topic may lack before it is made, too
     if deleted is None or not at:
         return {}
     if made_again:

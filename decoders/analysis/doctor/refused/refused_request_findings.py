@@ -37,6 +37,7 @@ ErrorKey = tuple[int, int, str, str, str | None]
 
 _NOT_AVAILABLE: Final = 15
 _UNKNOWN_MEMBER: Final = 25
+_UNSUPPORTED_COMPRESSION: Final = 76
 # MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE.
 _TOO_LARGE: Final = (10, 18)
 # INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, PRODUCER_FENCED.
@@ -218,6 +219,7 @@ def describe_refusal(
     asked = (
         _describe_asked_values(case, errors, whole)
         or _describe_sizes(case, subject[1], errors)
+        or _describe_codecs(case, subject[1], errors)
         or _describe_silence(case, subject[1], errors, whole)
     )
     said = "" if asked else _describe_words(whole, errors[0][0])
@@ -259,6 +261,21 @@ def _describe_sizes(case: Case, topic: str | None, errors: list[ErrorKey]) -> st
         if where == topic and client in {its for _, _, its, _, _ in errors}
     ]
     return f": batches of {format_size(min(sizes))} and more" if sizes and errors[0][0] in _TOO_LARGE else ""
+
+
+def _describe_codecs(case: Case, topic: str | None, errors: list[ErrorKey]) -> str:
+    """Which compression of which version of Produce is refused."""
+    if errors[0][0] != _UNSUPPORTED_COMPRESSION:
+        return ""
+    found = merge_observations(
+        seen
+        for (client, where), seen in case.seen.items_of_kind("codec-refused")
+        if where == topic and client in {its for _, _, its, _, _ in errors}
+    )
+    codecs = [words.partition(" in ") for words in sort_names_by_count(found.names.get("codecs", {}))]
+    needs = " (zstd needs 7)" if any(codec == "zstd" for codec, _, _ in codecs) else ""
+    each = [f"{codec} in Produce {version}" for codec, _, version in codecs]
+    return f": batches with {escape_for_sentence(each)}{needs}" if each else ""
 
 
 def _describe_silence(case: Case, group: str | None, errors: list[ErrorKey], whole: Observation) -> str:
