@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
+from json import dumps
 from typing import Any, Final
 
 from decoders.protocol_facts.api_keys import (
@@ -22,7 +24,7 @@ from decoders.protocol_facts.api_keys import (
 )
 from decoders.records.encode_batches import encode_batch
 from decoders.records.record_and_batch import Batch, Record
-from tests.analysis.scenes import BEGUN, MS, Scene
+from tests.analysis.scenes import BEGUN, MS, NS, Scene
 
 INVALID_EPOCH, INCONSISTENT, UNKNOWN_MEMBER, FENCED = 47, 23, 25, 82
 GROUP: Final = "billing"
@@ -169,7 +171,27 @@ def coordinator(*, used: bool) -> Scene:
 
 SHARED: Final = "in turns: each fences the other ("
 
+
+def bearer(expires_s: int) -> Scene:
+    """Logins with a token, which the broker refuses."""
+    head, body = (urlsafe_b64encode(dumps(part).encode()).rstrip(b"=") for part in ({}, {"sub": "s", "exp": expires_s}))
+    token = b"n,,\x01auth=Bearer " + head + b"." + body + b".c2ln\x01\x01"
+    scene = Scene()
+    for at in range(0, 36, 3):
+        scene.ask(at, (SASL_HANDSHAKE, 1), {"mechanism": "OAUTHBEARER"}, {"mechanisms": ["OAUTHBEARER"]}, line=at)
+        for step, code in ((token, 0), (b"\x01", LOGIN_FAILED)):
+            answer = {"error_code": code, "auth_bytes": b"" if code else b'{"status":"invalid_token"}'}
+            scene.ask(at + 1 + bool(code), (SASL_AUTHENTICATE, 1), {"auth_bytes": step}, answer, line=at)
+    return scene
+
+
+LOGIN_FAILED: Final = 58
+
 IDENTITY_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
+    (
+        *("login-failed", bearer(BEGUN // NS - 60), "error"),
+        "logins of app (s) fail with SASL_AUTHENTICATION_FAILED, 12 times, every 3s: its token was valid until 2026-",
+    ),
     (
         *("name-shared", transactional_ids("abab"), "error"),
         f"transactional.id tx is used by ledger-a and ledger-b {SHARED}INVALID_PRODUCER_EPOCH)",

@@ -8,6 +8,7 @@ import pytest
 
 from decoders.analysis.doctor.doctor import Doctor
 from tests.analysis.identity_scenes import (
+    bearer,
     commit,
     coordinator,
     deleted,
@@ -16,7 +17,7 @@ from tests.analysis.identity_scenes import (
     logins,
     refused_batches,
 )
-from tests.analysis.scenes import Scene
+from tests.analysis.scenes import BEGUN, NS, Scene
 from tests.analysis.test_doctor import folded, merged
 
 MISSING, MOVED = 3, 6
@@ -102,3 +103,8 @@ def test_batches_that_were_never_accepted_are_not_stored(stored: int, meaning: s
 def test_a_login_that_worked_after_a_change_does_not_fail_for_it() -> None:
     assert "vault" not in row_of("login-failed", logins(True, True, False, changed=1))["title"]
     assert "vault" not in row_of("login-failed", logins(True, False, changed=1, user="audit"))["title"]
+
+
+def test_a_token_that_is_valid_is_not_blamed() -> None:
+    assert "token was valid" in row_of("login-failed", bearer(BEGUN // NS - 60))["title"]
+    assert "token was valid" not in row_of("login-failed", bearer(BEGUN // NS + 3600))["title"]

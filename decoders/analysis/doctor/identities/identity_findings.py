@@ -132,6 +132,13 @@ def has_logged_in_since(case: Case, client: str, seen: Observation) -> bool:
 
 def find_changed_login(case: Case, client: str, seen: Observation) -> dict[str, str]:
     """Words for why logins fail that succeeded before: `changed`, and the `remedy` where the change is known."""
+    token = case.seen.get_observation("token-expired", client)
+    if token is not None and token.first <= seen.last and token.last >= seen.first - NS:
+        return {
+            "changed": f": its token was valid until {max(token.names['until']).replace('.000000', '')}",
+            "remedy": f"have {escape_for_sentence(client)} fetch a new token before each login (a login callback, or"
+            " sasl.oauthbearer.token.endpoint.url), and compare its clock with the issuer's",
+        }
     for user in sort_names_by_count(seen.names.get("users", {})):
         worked = case.seen.get_observation("logged-in", client, user)
         before = worked.first if worked is not None else 0

@@ -9,6 +9,7 @@ from decoders.analysis.exchange_facts import GATHERINGS, topic_of_element, view_
 from decoders.analysis.read_dimension_values import host_of
 from decoders.exchanges.topic_arrays import structs_at
 from decoders.protocols.read_sasl_messages import FINAL_ANSWERS, family_of_mechanism
+from decoders.wire.format_and_escape_text import format_rfc3339
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.observations import Observations
@@ -182,6 +183,11 @@ def observe_sasl_handshake(seen: Observations, exchange: Exchange, client: str) 
 
 def observe_login(seen: Observations, exchange: Exchange, client: str) -> None:
     """Observe the last round of a login that succeeds, and that the broker ends it after a while (KIP-368)."""
+    until = exchange.extra["sasl"].get("expires") if exchange.extra is not None and "sasl" in exchange.extra else None
+    if until and until < format_rfc3339(exchange.time_ns):
+        its = seen.get_or_make("token-expired", client)
+        its.count_exchange(exchange)
+        its.count_name("until", until)
     answer = view_or_empty(exchange, "response")
     if answer.get("error_code") or not _is_last_round(exchange):
         return
