@@ -51,9 +51,8 @@ def make_equality_test(kind: Kind, word: Word) -> Test:
         return lambda value: value.overlaps(wanted)
     if kind != "any":
         return lambda value: value == wanted
-    return lambda value: (
-        _comparable_value(value) == wanted or (word.text == _comparable_value(value) and not isinstance(value, bool))
-    )
+    text = word.text
+    return lambda value: (held := _comparable_value(value)) == wanted or held == text
 
 
 def make_order_test(kind: Kind, sign: str, word: Word) -> Test:

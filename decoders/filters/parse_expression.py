@@ -151,15 +151,10 @@ class Atom:
         keys: Keys = None,
         name: str = "",
         needle: str | None = None,
-        wanted: tuple[Any, str] | None = None,
     ) -> None:
-        """`needle`: text that stands in every value that passes; None: none that is known.
-
-        `wanted`: two values of which every value that passes equals one: that of a word, and the word; None: unknown.
-        """
+        """`needle`: text that stands in every value that passes; None: none that is known."""
         self.name = name
         self.needle = needle
-        self.wanted = wanted
         self.phase = row.phase if not row.entity else Phase.RESPONSE
         self.row = row
         self._test = test
@@ -530,10 +525,9 @@ class _FilterField:
         test: comparisons.Test | None,
         keys: frozenset[int] | None = None,
         needle: str | None = None,
-        wanted: tuple[Any, str] | None = None,
     ) -> Atom:
         """The question whether a value of this field passes a test; without a test, whether there is a value."""
-        return Atom(self.row, test, self._sides, self._path, keys, self.name, needle, wanted)
+        return Atom(self.row, test, self._sides, self._path, keys, self.name, needle)
 
 
 def find_field(text: str) -> _FilterField:
@@ -687,8 +681,7 @@ def _make_atom_of_equality(field: _FilterField, word: Word) -> Node:
         return field.make_atom(_is_null) if field.row.kind == "record_content" else Not(field.make_atom(_is_any_value))
     test = comparisons.make_equality_test(field.row.kind, word)
     keys = frozenset({read_value("api", word)}) if field.row.kind == "api" else None
-    wanted = (read_value("any", word), word.text) if field.row.kind == "any" else None
-    return field.make_atom(test, keys, needle=word.text, wanted=wanted)
+    return field.make_atom(test, keys, needle=word.text)
 
 
 def _check_field_is_text(field: _FilterField, word: Word, sign: str) -> None:

@@ -39,7 +39,7 @@ def _make_test_of_atom(atom: Atom) -> RecordTest:
     make_look = getattr(atom.row.get, "make_look", None)
     if make_look is None:
         return lambda topic, record: any(map(passes, get(topic, record)))
-    may_have = make_look(atom.wanted)
+    may_have = make_look(passes)
     return lambda topic, record: may_have(record) and any(map(passes, get(topic, record)))
 
 

@@ -39,6 +39,9 @@ JSON_TEXTS = (
         "{}",
         '{"order":["x","3"]}',
         '{"order":',
+        '{"order":"\u0663"}',  # digits of another script
+        '{"order"\r\n:\r\n3}',
+        '{"order":false,"a":"order\\":3"}',
     ),
     '{"schema":{"type":"struct","fields":[{"field":"order","type":"bytes",'
     '"name":"org.apache.kafka.connect.data.Decimal","parameters":{"scale":"0"}}]},"payload":{"order":"Aw=="}}',
@@ -49,6 +52,8 @@ WORDS = ("3", "3.0", "0", "1", "-3", "+3", '"3"', "true", "null", "€", "a/b", 
 QUESTIONS = (
     *(f"{place} == {word}" for place in PLACES for word in WORDS),
     *(f"{place} > 2" for place in PLACES),
+    *("value.order >= 3", "value.order < 3", "value.order <= -3", "value.order >= 1", "value.order !~ '3'"),
+    *("value.order like 'x*'", "value.order like True", "value.order ~ '^3$'", "value.order ~ 'N|x'"),
     *("value.order", "value.order in (2, 3)", "value.order like '*3*'", "value.order ~ '3'", "not value.order == 3"),
     *("value.order != 3", "value.order == 3 and value ~ '3'", "value.order == 3 or key == k", "value_format == json"),
     *("schema_id == 1", "key == k", "key != k", "key == null", "header.n == 1", "header.n == null", "value like '*3*'"),
@@ -109,14 +114,62 @@ def test_values_that_only_schemas_of_files_explain_are_decoded(monkeypatch: pyte
     assert calls == [b"no JSON", b'{"a":1}']
 
 
-def test_what_cannot_pass_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+# A question, texts without a value that passes, and texts that are decoded: only by that may it be told what they have.
+LOOKS = (
+    (
+        "value.order == 3",
+        ('{"order":4}', '{"order":-3}', '{"order":33}', '{"order":"x"}', '{"order":3.5}', '{"order":null}', '{"a":3}'),
+        (
+            '{"order":3}',
+            '{"order":3.0}',
+            '{"order":30e-1}',
+            '{"order":"3.0"}',
+            '{"order":4,"order":3}',
+            '{"order":[4]}',
+        ),
+    ),
+    (
+        "value.order > 1000",
+        (
+            '{"order":20.5}',
+            '{"order"\n:\r\t1e3, "a":1001}',
+            '{"xorder":1001}',
+            '{"order":"999.9"}',
+            '{"order":"x"}',
+            '{"order":true}',
+        ),
+        ('{"order":1000.5}', '{"order":"1001"}', '{"order":99999999999999999999}', '{"order":-1,"a":{"order":1e4}}'),
+    ),
+    ("value.order <= -3", ('{"order":-2.5}', '{"order":false}', '{"order":"-2"}'), ('{"order":-3}', '{"order":"-4"}')),
+    ("value.order >= 1", ('{"order":0.9}', '{"order":false}', '{"order":-0}'), ('{"order":true}', '{"order":1}')),
+    ("value.a.order < 3", ('{"a":{"order":3}}', '{"order":"3"}', '{"a":[1]}'), ('{"order":2}', '{"a":[{"order":0}]}')),
+    ("value.order == true", ('{"order":2}', '{"order":"x"}'), ('{"order":true}', '{"order":"true"}')),
+    ("value.order != 3", ('{"order":4}', '{"order":"x"}'), ('{"order":3}',)),
+    ("value.order in (3, x)", ('{"order":4}', '{"order":"xx"}'), ('{"order":"x"}',)),
+    ("value.order like 'x*7'", ('{"order":"x8"}', '{"order":7}', '{"a":"x7"}'), ('{"order":"x7"}', '{"order":"\\n"}')),
+    ("value.order ~ '^x+$'", ('{"order":"xy"}', '{"order":7}'), ('{"order":"xx"}', '{"order":{}}', '{"order":"x\\/"}')),
+    ("value.order !~ '7'", ('{"order":"x"}', '{"order":6}'), ('{"order":17}',)),
+)
+ALWAYS_LOOKED_AT = (
+    b'{"\\u006frder":9}',
+    b'{"order":[9]}',
+    b'\0{"order":9}',
+    b" {}",
+    b'{"order":"\xff"}',
+    b'{"order":1-2}',
+)
+
+
+@pytest.mark.parametrize(("question", "passed_over", "looked_at"), LOOKS, ids=[look[0] for look in LOOKS])
+def test_what_cannot_pass_is_not_decoded(
+    question: str, passed_over: tuple[str, ...], looked_at: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     decoded: list[bytes | None] = []
     monkeypatch.setattr(RecordValueReader, "decode", lambda _self, data, *_, **__: decoded.append(data))
-    passed_over = (b"", b"text", b'{"order":4}', b'{"order":-3}', b'{"order":33}', b'{"order":"x"}', b'{"a":3}', b"[3]")
-    looked_at = (b'{"order":3}', b'{"order":3.0}', b'{"\\u006frder":4}', b'{"order":[4]}', b'\0{"order":4}', b" {}")
-    for data in passed_over + looked_at:
-        passes_as_record("value.order == 3", "t", (0, 1, None, data, (("n", b"1"),), None))
-    assert decoded == list(looked_at)
+    wanted = [*dict.fromkeys([*map(str.encode, looked_at), *ALWAYS_LOOKED_AT])]
+    for data in (b"", b"text", b"[3]", b'"order"', *map(str.encode, passed_over), *wanted):
+        passes_as_record(question, "t", (0, 1, None, data, (("n", b"1"),), None))
+    assert list(dict.fromkeys(decoded)) == wanted
 
 
 names = st.sampled_from(["order", "a", "no_1"])
@@ -152,6 +205,63 @@ def test_looks_lose_nothing(
     for question in (f"value.{'.'.join(path)} == {word}", f"value.{'.'.join(path)}"):
         row: Row = (0, 1, None, data, (), None)
         assert passes_as_record(question, "t", row) == passes_alone(question, "t", row)
+
+
+numbers = st.one_of(
+    st.from_regex(r"-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,2})?([eE][+-]?[0-9])?", fullmatch=True),
+    st.from_regex(r"-?[0-9]{15,45}(\.[0-9]{1,45})?", fullmatch=True),
+    st.sampled_from(
+        ["3", "-0", "-0.0", "3e0", "30E-1", "1e999", "2.9999999999999999999", "18446744073709551616", "03"]
+    ),
+)
+quoted = st.one_of(
+    numbers.map(lambda text: f'"{text}"'),
+    st.text(max_size=4).map(lambda text: json.dumps(text, ensure_ascii=False)),
+    st.sampled_from(
+        ['"order"', '"\\"order\\":3"', '"x\\/3"', '"x\\\\"', '"order\\":3"', '"\u0663"', '"\t3"', '"3', '"']
+    ),
+)
+keys = st.sampled_from(['"order"', '"order"', '"a"', '"orders"', '"\\"order"', '"\\u006frder"', '"order\\""', "order"])
+spaces = st.sampled_from(["", "", "", " ", "\n\t", "\r", "\u00a0", "\x0c"])
+
+
+@st.composite
+def objects(draw: st.DrawFn, inner: st.SearchStrategy[str]) -> str:
+    """The text of an object, which may have a key twice, and of which some are no JSON."""
+    members = draw(st.lists(st.tuples(spaces, keys, spaces, spaces, inner, spaces), max_size=3))
+    return f"{{{','.join(f'{a}{key}{b}:{c}{value}{d}' for a, key, b, c, value, d in members)}}}"
+
+
+texts = st.recursive(
+    st.one_of(numbers, numbers, quoted, st.sampled_from(["true", "false", "null", "NaN", "truer"])),
+    lambda inner: objects(inner) | st.lists(inner, max_size=2).map(lambda parts: f"[{','.join(parts)}]"),
+    max_leaves=4,
+)
+comparisons = st.one_of(
+    st.tuples(
+        st.sampled_from([">", "<", ">=", "<=", "==", "!="]),
+        st.sampled_from(["3", "-3", "0", "2.5", "1", "1000", "-0.5", "18446744073709551616", "0.1", "3ms", "true"]),
+    ),
+    st.tuples(st.sampled_from(["like", "not like"]), st.sampled_from(["'*3*'", "3", "'x*'", "True", "'?'", "None"])),
+    st.tuples(st.sampled_from(["~", "!~"]), st.sampled_from(["'3'", "'^3$'", "'x|N'", "'[0-9]e'", "'order'", "'-'"])),
+)
+
+
+@given(
+    objects(texts),
+    st.sampled_from(["order", "a.order", "order.order", "order[0]", "order[].order"]),
+    st.lists(comparisons, min_size=3, max_size=3),
+    st.sampled_from([b"", b"", b"", b"\xff", b"\xed\xa0\x80", b'"', b"\\", b"}"]),
+    st.integers(0, 40),
+)
+def test_looks_lose_nothing_of_any_text(
+    text: str, path: str, asked: list[tuple[str, str]], inserted: bytes, at: int
+) -> None:
+    whole = text.encode("utf-8", "surrogatepass")
+    row: Row = (0, 1, None, whole[:at] + inserted + whole[at:], (), None)
+    for sign, word in asked:
+        question = f"value.{path} {sign} {word}"
+        assert passes_as_record(question, "t", row) == passes_alone(question, "t", row), question
 
 
 def list_records(name: str) -> list[tuple[str | None, Row]]:
