@@ -496,9 +496,9 @@ def batches_without_finds(count: int) -> int:
     """Where there is no room for one more, all are forgotten."""
     found = BatchesWithoutFinds()
     for number in range(count):
-        found.add(("t", b"%d" % number))
-        assert ("t", b"%d" % number) in found
-    assert len(found._known) == (count - 1) % LIMIT + 1
+        found.add(("t", 5, number))
+        assert ("t", 5, number) in found
+    assert len(found) == (count - 1) % LIMIT + 1
     return min(count, LIMIT)
 
 

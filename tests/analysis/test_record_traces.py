@@ -432,6 +432,13 @@ def test_bytes_that_records_must_have_are_known(question: str, needles: list[byt
     assert asked._needles == needles
 
 
+def test_a_record_before_the_position_of_a_fetch_was_not_read() -> None:
+    scene = Scene()
+    fetch(scene, 1, make_batch(["a", "b"]), 1)
+    assert rows(scene, "key=k0") == []
+    assert [row["offset"] for row in rows(scene, "key=k1")] == [1]
+
+
 @pytest.mark.parametrize("codec", ["none", "gzip"])
 @pytest.mark.parametrize(
     ("question", "offsets"), [("key=k1", [1]), ("value=zz", []), ("header.n=k1", []), ("key!=k1", [0, 2])]

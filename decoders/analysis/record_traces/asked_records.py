@@ -17,7 +17,6 @@ from decoders.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from decoders.filters.parse_expression import Filter
     from decoders.messages.decode_record_values import RecordValueReader
-    from decoders.records.record_and_batch import Row
     from decoders.records.summarize_records import BatchHead
 
 __all__ = [
@@ -75,25 +74,26 @@ class RecordCondition:
         """Decode keys and values with the schemas of a run."""
         self._passed_over = BatchesWithoutFinds(self._question.set_value_reader(reader))
 
-    def _may_match_batch(self, raw: bytes | None, head: BatchHead) -> bool:
+    @staticmethod
+    def _may_match_batch(needles: list[bytes], raw: bytes | None, head: BatchHead) -> bool:
         """Whether a record of a batch in these bytes may pass: False where a text is not there that each one has.
 
         To look for bytes takes a hundredth of the time of reading the records.
         """
-        if self._needles is None or raw is None or head.at < 0 or head.codec != "none":
+        if raw is None or head.at < 0 or head.codec != "none":
             return True
         at, stop = head.at, head.at + head.size
-        return any(raw.find(needle, at, stop) >= 0 for needle in self._needles)
+        return any(raw.find(needle, at, stop) >= 0 for needle in needles)
 
-    def list_matching(self, topic: str | None, records: Any, raw: bytes | None, head: BatchHead) -> list[Row]:
-        """The rows of the records of a batch that pass."""
-        if not self._may_match_batch(raw, head):
+    def list_offsets(self, topic: str | None, records: Any, raw: bytes | None, head: BatchHead) -> list[int]:
+        """The offsets, as a batch has them, of its records that pass."""
+        if self._needles is not None and not self._may_match_batch(self._needles, raw, head):
             return []
         passed_over, passes = self._passed_over, self._passes
         known_by = passed_over.identify_batch(topic, raw, head)
         if known_by in passed_over:
             return []
-        found = [record for record in read_record_rows(records, raw, head) if passes(topic, record)]
+        found = [row[0] for row in read_record_rows(records, raw, head) if passes(topic, row)]
         if not found:
             passed_over.add(known_by)
         return found

@@ -115,26 +115,19 @@ class FoundRecords:
     ) -> list[int]:
         """The offsets asked for in a batch of an answer; of AskedOffsets the first one alone."""
         asked = self.asked
+        if isinstance(asked, RecordCondition):
+            found = asked.list_offsets(where[0], records, exchange.response_raw, head)
+            return [offset for offset in found if offset >= first] if found else []
         low = max(head.base_offset, first)
         if isinstance(asked, AskedOffsets):
             low = max(low, asked.first)
             return [low] if low <= min(head.last_offset, asked.last) else []
-        if isinstance(asked, RecordCondition):
-            found = self.find_matches(asked, where, records, exchange.response_raw, head)
-            return [offset for offset in found if offset >= first]
         if asked is None or head.producer_id != asked.producer_id or head.base_sequence < 0:
             return []
         if asked.sequence is None:
             return list(range(low, head.last_offset + 1))
         offset = head.base_offset + asked.sequence - head.base_sequence
         return [offset] if low <= offset <= head.last_offset else []
-
-    @staticmethod
-    def find_matches(
-        asked: RecordCondition, where: TopicPartition, records: Any, raw: bytes | None, head: BatchHead
-    ) -> list[int]:
-        """The offsets, as the batch has them, of its records that meet a condition."""
-        return [row[0] for row in asked.list_matching(where[0], records, raw, head)]
 
     def note_end_of_partition(self, where: TopicPartition, end: int) -> None:
         """Note where the records of a partition end that were seen."""

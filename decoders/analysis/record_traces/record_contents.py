@@ -26,14 +26,15 @@ HEADERS: Final = 4
 _UNCHANGED: Final = 16  # where the magic of a batch is
 
 
-_KnownBy = tuple[str | None, bytes]
+_KnownBy = tuple[str | None, int | None, int]
 
 
-class BatchesWithoutFinds:
+class BatchesWithoutFinds(set[_KnownBy | None]):
     """The batches in which one question found nothing: each is written, replicated, and read by every group.
 
-    To know a batch again takes a tenth of the time of reading its records. It is known by its topic and a hash of 128
-    bits of all that brokers do not change: what comes behind the base offset and the epoch of the leader. Up to
+    To know a batch again takes a tenth of the time of reading its records. It is known by its topic, its checksum (32
+    bits) and Python's hash (64 bits, with a key that each process draws) of all that brokers do not change: what comes
+    behind the base offset and the epoch of the leader. A cryptographic hash takes four times as long. Up to
     BATCHES_KNOWN_AGAIN_MAX are known, then none, and so on.
 
     `reader`: decodes the values that are asked about; None where the bytes of records alone are. Schemas that come to
@@ -41,8 +42,8 @@ class BatchesWithoutFinds:
     """
 
     def __init__(self, reader: RecordValueReader | None = None) -> None:
+        super().__init__()
         self._reader = reader
-        self._known: set[_KnownBy] = set()
         self._state = (0, 0)
 
     def identify_batch(self, topic: str | None, raw: bytes | None, head: BatchHead) -> _KnownBy | None:
@@ -53,21 +54,18 @@ class BatchesWithoutFinds:
         if reader is not None:
             state = reader.store.changes, reader.missing_so_far
             if state[0] != self._state[0]:
-                self._known.clear()
+                self.clear()
             self._state = state
-        return topic, blake2b(raw[head.at + _UNCHANGED : head.at + head.size], digest_size=16).digest()
-
-    def __contains__(self, known_by: _KnownBy | None) -> bool:
-        return known_by in self._known
+        return topic, head.crc, hash(raw[head.at + _UNCHANGED : head.at + head.size])
 
     def add(self, known_by: _KnownBy | None) -> None:
         """Keep the batch that was identified last, but where a schema came or is missing, which may come."""
         reader = self._reader
         if known_by is None or (reader is not None and self._state != (reader.store.changes, reader.missing_so_far)):
             return
-        if len(self._known) >= BATCHES_KNOWN_AGAIN_MAX:
-            self._known.clear()
-        self._known.add(known_by)
+        if len(self) >= BATCHES_KNOWN_AGAIN_MAX:
+            self.clear()
+        super().add(known_by)
 
 
 def read_record_rows(records: Any, raw: bytes | None, head: BatchHead) -> Iterable[Row]:

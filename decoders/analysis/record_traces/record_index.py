@@ -262,13 +262,13 @@ class RecordIndex:
         if isinstance(self.asked, AskedOffsets):
             return list(self._each_partition_asked_about(exchange, array))
         view = exchange._request_view if array.side == "request" else exchange._response_view
-        number = array.number
-        found = []
+        number, found = array.number, []
         for element in structs_at(view, array.topics):
             topic = topic_of_element(exchange, element)
             if topic is not None:
-                parts = structs_at(element, array.partitions)
-                found += [(topic, part[number], part) for part in parts if part.get(number) is not None]
+                for part in structs_at(element, array.partitions):  # most have one
+                    if (its := part.get(number)) is not None:
+                        found.append((topic, its, part))
         return found
 
     def _each_partition_asked_about(self, exchange: Exchange, array: Any) -> Iterator[tuple[str, int, dict[str, Any]]]:
@@ -364,8 +364,8 @@ class RecordIndex:
             at = range(count) if asked.sequence is None else (asked.sequence - head.base_sequence,)
             found = [number for number in at if 0 <= number < count]
         else:
-            found = self.found.find_matches(asked, where, records, exchange.request_raw, head)
-            found = [offset - head.base_offset for offset in found]
+            offsets = asked.list_offsets(where[0], records, exchange.request_raw, head)
+            found = [offset - head.base_offset for offset in offsets]
         if found and first >= 0:
             self.found.note_matches(where, [first + number for number in found])
             self.found.note_contents(exchange, where, records, head, first)
