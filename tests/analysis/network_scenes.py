@@ -6,7 +6,7 @@ from math import inf
 from typing import Any, Final
 
 from decoders.protocol_facts.api_keys import API_VERSIONS, HEARTBEAT, METADATA, PRODUCE
-from tests.analysis.scenes import FIN, Scene
+from tests.analysis.scenes import BROKER, FIN, Scene
 
 _OTHER: Final = "10.0.0.8:9092"
 _NODES: Final = [{"node_id": 1, "host": "10.0.0.9", "port": 9092}, {"node_id": 2, "host": "10.0.0.8", "port": 9092}]
@@ -69,15 +69,15 @@ def listed(*hosts: str, times: int = 12, every: float = 1, more: bool = False) -
     return scene.ask(2, (HEARTBEAT, 3), _BEAT, {}, client="shop") if more else scene
 
 
-def alerted(alert: int, *, by_broker: bool = True, hello: bytes = b"", times: int = 3) -> Scene:
+def alerted(alert: int, *, by_broker: bool = True, hello: bytes = b"", times: int = 3, at: str = BROKER) -> Scene:
     """TLS handshakes that one side breaks off with an alert: the broker at once, the client behind its hello."""
     said = bytes([0x15, 3, 3, 0, 2, 2, alert])
     scene = Scene(None).ask(0, (METADATA, 9), {}, {"brokers": _NODES, "topics": []}, broker="10.0.0.9:9093")
     for number in range(times):
         if by_broker:
-            scene.speak(1 + number, hello or _HELLO, said, ends=FIN)
+            scene.speak(1 + number, hello or _HELLO, said, ends=FIN, broker=at)
         else:
-            scene.speak(1 + number, hello or _HELLO, _SERVER_HELLO, then=said, ends=FIN)
+            scene.speak(1 + number, hello or _HELLO, _SERVER_HELLO, then=said, ends=FIN, broker=at)
     return scene
 
 
@@ -149,6 +149,10 @@ NETWORK_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         "10.0.0.7 breaks off the TLS handshake with 10.0.0.9:9092 (certificate_expired), as it refuses the certif",
     ),
     (
+        *("tls-refused", alerted(45, by_broker=False, at="10.0.0.9:26500"), "error"),
+        "10.0.0.7 breaks off the TLS handshake with 10.0.0.9:26500 (certificate_expired), as it refuses the certif",
+    ),
+    (
         *("large-unheard", grown(3000, 2000, 3000), "error"),
         "requests of big to 10.0.0.9:9092 from 2.0kB on are sent again and again and not acknowledged, on 3 new"
         " connections, while smaller ones before them are answered",
@@ -156,6 +160,10 @@ NETWORK_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
 ]
 NETWORK_BESIDES: Final[dict[str, set[str]]] = {}
 NETWORK_NEAR: Final[list[tuple[str, Scene]]] = [
+    ("tls-refused", alerted(45, by_broker=False, at="10.0.0.5:26500")),
+    ("tls-refused", alerted(45, by_broker=False, at="10.0.0.9:443")),
+    # Another program of the machine on which somebody tries things out.
+    ("tls-refused", alerted(45, by_broker=False, at="127.0.0.1:8443").ask(1, _VERSIONS, broker="127.0.0.1:9092")),
     ("connection-filtered", filtered(3, tries=2)),  # two packets are chance
     ("connection-filtered", filtered(3, 12, until=2)),  # nobody is answered any more
     ("connection-filtered", filtered(3, 6, 22, until=15, tries=1, refused=True)),  # it ended meanwhile

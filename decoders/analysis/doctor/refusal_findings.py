@@ -24,6 +24,7 @@ from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.kinds.tls_alerts import describe_tls_refusal
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.exchange_facts import WAITING
+from decoders.analysis.read_dimension_values import host_of
 from decoders.apis import api
 from decoders.protocol_facts.api_keys import API_VERSIONS
 from decoders.wire.format_and_escape_text import describe_duration, format_size
@@ -139,10 +140,26 @@ def _is_kafka_address(case: Case, broker: str) -> bool:
     return not case.brokers and int(broker.rpartition(":")[2]) >= _REGISTERED_MIN
 
 
+def _is_listener_of_brokers(case: Case, address: str) -> bool:
+    """Whether an address that speaks TLS is another listener of brokers that are known by a plaintext one.
+
+    It is on the machine of a broker; on one with many programs (loopback), the same port is there on several of them.
+    """
+    hosts, port = set(map(host_of, case.brokers)), address.rpartition(":")[2]
+    if host_of(address) not in hosts or int(port) < _REGISTERED_MIN:
+        return False
+    alike = {where for (where, what), _ in case.seen.items_of_kind("speaks") if what == "TLS"} | {address}
+    alike = {host_of(where) for where in alike if where.rpartition(":")[2] == port}
+    return len(alike & hosts) > 1 or host_of(address) not in _LOOPBACK
+
+
+_LOOPBACK: Final = ("127.0.0.1", "[::1]")
+
+
 def _find_refused_tls(case: Case) -> Iterator[Found]:
     """TLS handshakes that one side breaks off with an alert."""
     for (host, broker, alert, whose), seen in case.seen.items_of_kind("tls-alert"):
-        if not _is_kafka_address(case, broker):
+        if not (_is_kafka_address(case, broker) or _is_listener_of_brokers(case, broker)):
             continue
         name = alert.removeprefix("alert ")
         about: dict[str, Any] = {"clients": [host], "broker": broker, "alert": name}
@@ -153,6 +170,10 @@ def _find_refused_tls(case: Case) -> Iterator[Found]:
         few = seen.count < case.limits["errors.few"]
         severity = FINDINGS["tls-refused"].severity
         yield Found("tls-refused", next_less_severe(severity) if few else severity, seen, about)
+
+
+# Programs connect to all brokers when they start, some a moment before the first is refused.
+_AT_THAT_TIME_NS: Final = 5 * NS
 
 
 def _describe_lasting_tls(case: Case, host: str, broker: str, alerts: Observation) -> str | None:
@@ -166,7 +187,7 @@ def _describe_lasting_tls(case: Case, host: str, broker: str, alerts: Observatio
     others = [
         where
         for (who, where), its in lasting.items()
-        if who == host and where not in refused and its.most["begun"] > alerts.first
+        if who == host and where not in refused and its.most["begun"] > alerts.first - _AT_THAT_TIME_NS
     ]
     if others:
         words.append(f"{escape_for_sentence(others)} take{'s' if len(others) == 1 else ''} new ones of this host")
