@@ -318,17 +318,13 @@ def _observe_fetched_partition(
     part, asked, committed_only, found = its
     number, newest, failed = part.get("partition_index"), part.get("high_watermark"), part.get("error_code")
     position, begin = asked, None
-    # Every broker and client of the last years speaks a version that all codecs fit.
-    is_old, too_new = (exchange.api_version or 0) < _FETCH_OF_ZSTD, False
     for head in read_batch_heads(part.get("records"), exchange.response_raw):
         if begin is None:
             begin = head.base_offset if asked is None else asked
         position = head.last_offset + 1
         if head.magic < 2 or not head.sound:
             _observe_fetched_batch(seen, exchange, client, topic, head)
-        if is_old and head.codec == "zstd":
-            too_new = True
-    if too_new:
+    if begin is not None and head.codec == "zstd" and (exchange.api_version or 0) < _FETCH_OF_ZSTD:
         unread = seen.get_or_make("codec-too-new", client, topic, "zstd")
         unread.count_exchange(exchange)
         unread.count_name("versions", str(exchange.api_version))
