@@ -12,8 +12,11 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS
+from decoders.analysis.doctor.causes import find_causes
+from decoders.analysis.doctor.diagnosis_input import Found
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER
+from decoders.analysis.doctor.observations import Observation
 from decoders.analysis.doctor.resent_batches import SentBatches
 from decoders.apis import api
 from decoders.capture.read_capture import CaptureReader
@@ -1360,6 +1363,17 @@ def test_a_group_does_not_wait_for_who_left_or_waits(scene: Scene) -> None:
     (row,) = (row for row in folded(scene.rows(Doctor())).rows() if row["id"] == "requests-pending")
     assert row["title"].endswith("after 34s")
     assert row["meaning"].startswith("the group likely waits")
+
+
+@pytest.mark.parametrize("cause", ["start-repeated", "poll-stopped", "rebalance-storm", "requests-pending"])
+@pytest.mark.parametrize(("group", "causes"), [("billing", {1: [0]}), ("mail", {})])
+def test_what_stops_a_group_is_why_it_falls_behind(cause: str, group: str, causes: dict[int, list[int]]) -> None:
+    seen = Observation()
+    seen.count_occurrence_at(BEGUN)
+    found = [
+        Found(each, "warning", seen, {"group": its}) for each, its in ((cause, "billing"), ("group-behind", group))
+    ]
+    assert find_causes(found) == causes
 
 
 def test_a_request_without_a_coordinator_has_its_own_cause() -> None:

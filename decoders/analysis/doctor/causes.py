@@ -153,6 +153,10 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     # A broker reads nothing of a connection for as long as it throttles it.
     ("throttled", ("zero-window", "unanswered"), _brokers_and_clients),
     ("codec-too-new", ("read-again", "lag-growing", "group-behind"), _clients),
+    *(
+        (cause, ("group-behind", "lag-growing"), _groups)
+        for cause in ("start-repeated", "poll-stopped", "rebalance-storm", "requests-pending")
+    ),
     ("group-behind", ("lag-growing",), _clients),
     ("position-missing", ("offset-out-of-range",), _topics),
     ("topic-unknown", ("offset-out-of-range",), _topics),
