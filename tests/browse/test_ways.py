@@ -196,8 +196,10 @@ def test_a_record_is_found_by_its_offset_and_unfolds() -> None:
         await press(browsing, pilot, "enter")
         assert pane.count_lines() == count + 13
         assert browsing.app.about_bar.right == "response 0x1ce–23a"
-        await press(browsing, pilot, "minus")
-        await press(browsing, pilot, "plus")
+        assert "everything is folded" not in await press(browsing, pilot, "minus")
+        assert "everything is folded" in await press(browsing, pilot, "minus")
+        assert "nothing is folded" not in await press(browsing, pilot, "plus")
+        assert "nothing is folded" in await press(browsing, pilot, "plus")
         assert pane.count_lines() == len(pane.message.fields)
 
     run_steps(Browsing(DOWNSTREAM), steps, (100, 30))
@@ -223,6 +225,14 @@ def test_records_of_every_kind_have_a_line(file: str, text: str, seen: str) -> N
         assert records[0].text.startswith(seen)
 
     run_steps(Browsing(file, text=text), steps, (100, 30))
+
+
+def test_an_empty_message_says_that_nothing_is_left_to_fold() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        await press(browsing, pilot, "enter", "plus")
+        assert "everything is folded" in await press(browsing, pilot, "minus")
+
+    run_steps(Browsing("tests/browse/empty.pcap"), steps)
 
 
 @pytest.mark.one_in(2)

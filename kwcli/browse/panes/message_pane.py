@@ -377,14 +377,11 @@ class MessagePane(LinePane):
             self.post_notice("this line is not folded" if field is not None and field.fold else _NOTHING_BELOW)
 
     def action_fold_all(self) -> None:
-        every: set[tuple[str, str]] = {
-            (field.side, field.fold)
-            for field in self.message.fields
-            if field.fold and field.path and not field.is_record
-        }
-        if self._refolded >= every and not self._unfolds_records:
+        foldable = [field for field in self.message.fields if field.fold and field.path]
+        if all(map(self._is_folded, foldable)):
             self.post_notice("everything is folded")
-        self._refolded, self._unfolds_records = every, False
+        self._refolded = {(field.side, field.fold) for field in foldable if not field.is_record}
+        self._unfolds_records = False
         self._refold(self.field)
 
     def action_unfold_all(self) -> None:
