@@ -77,8 +77,7 @@ def _format_paragraph(row: Row, settings: Settings, *, brief: bool) -> list[str]
     """The lines of a finding; `brief`: those of its title alone."""
     colors = palette(settings.color)
     sign, paint = SIGNS[row["severity"]], colors.bad if row["severity"] == "error" else colors.name
-    number = f" ×{row['count']:,}" if row["count"] > 1 and row["id"] not in _STATES else ""
-    head = escape_text(row["title"]) + number
+    head = _add_count(escape_text(row["title"]), row)
     if row["severity"] != "note" and (times := _describe_times(row, settings, brief=brief)):
         head += f", {times}"
     first, *rest = _wrap_text(head, settings)
@@ -90,6 +89,16 @@ def _format_paragraph(row: Row, settings: Settings, *, brief: bool) -> list[str]
     if "command" in row:  # in one line, so that it can be copied
         lines.append(f"{_MARGIN}{colors.dim}see: {row['command']}{colors.off}")
     return lines
+
+
+def _add_count(title: str, row: Row) -> str:
+    """The title with how often it was: behind the error that is counted, else at its end; once alone."""
+    count, error = row["count"], row.get("error")
+    if count <= 1 or row["id"] in _STATES or f", {count:,} times" in title:
+        return title
+    counted = f"{error} ({row['api']})" if row.get("api") else f"{error}"
+    before, found, behind = title.partition(counted) if error else (title, "", "")
+    return f"{before}{found} ×{count:,}{behind}"
 
 
 def _describe_times(row: Row, settings: Settings, *, brief: bool = False) -> str:

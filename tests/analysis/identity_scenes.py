@@ -44,13 +44,20 @@ def transactional_ids(users: str, *, fenced: bool = True, hosts: bool = False) -
 
 
 def join(
-    at: float, scene: Scene, client: str, *, code: int = 0, offers: tuple[str, ...] = ("range",), **more: Any
+    at: float,
+    scene: Scene,
+    client: str,
+    *,
+    code: int = 0,
+    offers: tuple[str, ...] = ("range",),
+    line: int = 0,
+    **more: Any,
 ) -> Scene:
     """A JoinGroup of a member with these assignors."""
     protocols = [{"name": name, "metadata": b""} for name in offers]
     asked = {"group_id": GROUP, "member_id": "m", "protocol_type": "consumer", "protocols": protocols} | more
     answer = {"generation_id": -1 if code else 1, "member_id": "m", "error_code": code}
-    return scene.ask(at, (JOIN_GROUP, 5), asked, answer, client=client)
+    return scene.ask(at, (JOIN_GROUP, 5), asked, answer, client=client, line=line)
 
 
 def commit(at: float, scene: Scene, client: str, code: int, **more: Any) -> Scene:

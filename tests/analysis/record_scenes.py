@@ -39,12 +39,20 @@ def written(*tries: tuple[float, int, int], producer: int = -1, clients: str = "
 
 
 def get(
-    scene: Scene, at: float, position: int, end: int | None, *, client: str = "reader", error: int = 0, **more: Any
+    scene: Scene,
+    at: float,
+    position: int,
+    end: int | None,
+    *,
+    client: str = "reader",
+    error: int = 0,
+    newest: int = 30,
+    **more: Any,
 ) -> Scene:
     """A Fetch of orders/0 from a position, that gets the records up to `end`; None: its answer cannot be read."""
     wanted = {"partition": 0, "fetch_offset": position}
     data = b"" if end is None or end <= position else batch_of(end - position, first=position)
-    part = {"partition_index": 0, "error_code": error, "high_watermark": 30, "log_start_offset": 0, "records": data}
+    part = {"partition_index": 0, "error_code": error, "high_watermark": newest, "log_start_offset": 0, "records": data}
     answer = {"responses": [{"topic": PLACE, "partitions": [part]}]}
     asked = {"max_wait_ms": 500, "topics": [{"topic": PLACE, "partitions": [wanted]}]}
     return scene.ask(at, (FETCH, 11), asked, answer, client=client, answered_in=12 if end is None else None, **more)

@@ -222,11 +222,13 @@ def reset_by_tool(*, who: str = "ops", begins: int = 50, joins: bool = False) ->
     return _fetch_offset(5, join(4, scene, "mail"), "mail", begins)
 
 
-def _fetch_offset(at: float, scene: Scene, client: str, offset: int) -> Scene:
+def _fetch_offset(at: float, scene: Scene, client: str, offset: int, *, line: int = 0) -> Scene:
     parts = [{"partition_index": 0, "committed_offset": offset}]
     wanted = {"group_id": "billing", "topics": [{"name": "orders", "partition_indexes": [0]}]}
     return scene.ask(
-        at, (OFFSET_FETCH, 5), wanted, {"topics": [{"name": "orders", "partitions": parts}]}, client=client
+        *(at, (OFFSET_FETCH, 5), wanted, {"topics": [{"name": "orders", "partitions": parts}]}),
+        client=client,
+        line=line,
     )
 
 
@@ -253,6 +255,27 @@ def silent_member(*, pause: float = 12) -> Scene:
     scene.ask(2, (HEARTBEAT, 3), beat, {}, client="pod-0")
     for number in range(4):
         scene.ask(3 + pause + number, (HEARTBEAT, 3), beat, {"error_code": UNKNOWN_MEMBER}, client="pod-0")
+    return scene
+
+
+def copied_offset(
+    offset: int, *, starts: int = 4, first: int = 0, other: bool = True, until: float = 60, set_by: str = ""
+) -> Scene:
+    """A member that starts each 4 s at a committed offset that is not in the log; another one reads on meanwhile.
+
+    `first`: where the other one begins; `until`: when it reads last.
+    """
+    scene = Scene()
+    if set_by:
+        commit(0.5, scene, set_by, 0, **NO_MEMBER | {"topics": committed_at(offset)})
+    for at in range(0, 60, 5):
+        if other and at <= until:
+            get(scene, at, first + at, first + at + 5, client="audit", newest=first + at + 5)
+    for number in range(starts):
+        at = 10 + 4 * number
+        join(at, scene, "settle", line=number + 1)
+        _fetch_offset(at + 0.1, scene, "settle", offset, line=number + 1)
+        get(scene, at + 0.2, offset, offset, client="settle", error=1, line=number + 1)
     return scene
 
 
@@ -333,6 +356,20 @@ REFUSAL_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         "strict in group billing reads nothing of orders-0: its position is outside of the log, and it looks for no",
     ),
     (
+        *("offset-out-of-range", copied_offset(50_000), "error"),
+        "topic orders: OFFSET_OUT_OF_RANGE (Fetch): the committed offset 50,000 of group billing in partition 0 is"
+        " behind the end of the log, at most 60; it was committed before the capture; settle has joined 4 times and got"
+        " no record of the topic",
+    ),
+    (
+        *("offset-out-of-range", copied_offset(50_000, set_by="copier"), "error"),
+        "is behind the end of the log, at most 60; copier committed it at 14:13:20 UTC, without being a member; settle",
+    ),
+    (
+        *("offset-out-of-range", copied_offset(20, first=1000), "error"),
+        "the committed offset 20 of group billing in partition 0 is not behind the end of the log, at least 1,000, so",
+    ),
+    (
         *("member-fenced", silent_member(), "warning"),
         "group billing: UNKNOWN_MEMBER_ID (Heartbeat): pod-0 was not heard for 12s, and its session times out after 6s",
     ),
@@ -345,6 +382,7 @@ REFUSAL_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
 REFUSAL_BESIDES: Final[dict[str, set[str]]] = {
     "position-missing": {"offset-out-of-range"},
     "member-fenced": {"heartbeats-late"},
+    "offset-out-of-range": {"offsets-set"},
 }
 REFUSAL_NEAR: Final[list[tuple[str, Scene]]] = [
     ("coordinator-never", look_ups(8, found=True)),

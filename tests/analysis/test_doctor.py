@@ -987,7 +987,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ),
     (
         *("offset-out-of-range", outside(50, 9, begin=False), "note"),
-        "the position 50 of partition 0 is behind the end of the log, 9: it was truncated",
+        "the position 50 of partition 0 is behind the end of the log, 9",
     ),
     (
         *("offset-out-of-range", outside(5, 9, begin=False), "note"),

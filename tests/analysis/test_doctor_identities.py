@@ -17,6 +17,7 @@ from tests.analysis.identity_scenes import (
     logins,
     refused_batches,
 )
+from tests.analysis.refusal_scenes import copied_offset
 from tests.analysis.scenes import BEGUN, NS, Scene
 from tests.analysis.test_doctor import folded, merged
 
@@ -108,3 +109,17 @@ def test_a_login_that_worked_after_a_change_does_not_fail_for_it() -> None:
 def test_a_token_that_is_valid_is_not_blamed() -> None:
     assert "token was valid" in row_of("login-failed", bearer(BEGUN // NS - 60))["title"]
     assert "token was valid" not in row_of("login-failed", bearer(BEGUN // NS + 3600))["title"]
+
+
+@pytest.mark.parametrize(
+    "scene",
+    [
+        copied_offset(50_000, other=False),  # nobody shows where the log is
+        copied_offset(50_000, until=5),  # the log may have grown since
+        copied_offset(1003, first=1000, until=5),  # the end was 1,000 or more, and it may have grown since
+    ],
+)
+def test_a_position_whose_side_of_the_log_is_not_known_is_on_no_side(scene: Scene) -> None:
+    row = row_of("offset-out-of-range", scene)
+    assert row["title"] == "topic orders: OFFSET_OUT_OF_RANGE (Fetch)"
+    assert "before the start or after the end" in row["meaning"]

@@ -41,10 +41,10 @@ from decoders.analysis.doctor.observations import Observation, Observations, sor
 from decoders.analysis.doctor.position_findings import (
     POSITIONS,
     describe_abort,
-    describe_offset_reset,
     list_holding_transactions,
 )
 from decoders.analysis.doctor.refusal_findings import REFUSALS
+from decoders.analysis.doctor.refused.explain_positions_outside import explain_position_outside
 from decoders.analysis.doctor.refused.observe_refusals import SETTINGS
 from decoders.analysis.doctor.refused.refused_request_findings import (
     count_repeated_offsets,
@@ -252,7 +252,7 @@ def _make_error_finding(case: Case, what: str, kind: str, subject: str | None, s
         values["of"] = f" for {escape_for_sentence(named)}" if named else ""
     values["went_on"] = (went_on and _is_over(case, what, kind, subject, some, whole)) or None
     if what == "offset-out-of-range":
-        values["reset"] = describe_offset_reset(case, subject, values["clients"])
+        values |= explain_position_outside(case, subject, values["clients"])
     if what == "sequence-broken":
         values["sequence"] = describe_broken_sequence(case, subject, values["clients"])
     if what == "protocol-refused":

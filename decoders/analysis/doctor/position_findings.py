@@ -29,52 +29,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import DELETE_GROUPS, OFFSET_DELETE
 from decoders.wire.format_and_escape_text import describe_duration
 
-__all__ = ["POSITIONS", "describe_abort", "describe_offset_reset", "list_holding_transactions"]
-
-
-def describe_offset_reset(case: Case, topic: str | None, clients: list[str]) -> str | None:
-    """Words for the first position outside of the log: which it was, where the log is, and how that happens."""
-    for (client, where, number), seen in case.seen.items_of_kind("outside"):
-        log = case.seen.get_observation("log", topic, number)
-        if where != topic or client not in clients:
-            continue
-        (at, position), _ = seen.edges["position"]
-        edges = log.edges if log is not None else {}
-        start, end = (_offset_nearest(edges.get(name), at) for name in ("start", "end"))
-        whose = _describe_origin(case, topic, number, position)
-        if start is not None and position < start:
-            return (
-                f": {whose} {position:,} of partition {number} is before the begin of the log, {start:,}:"
-                " retention (or DeleteRecords) removed its records before they were read"
-            )
-        if end is not None and position > end:
-            return (
-                f": {whose} {position:,} of partition {number} is behind the end of the log, {end:,}:"
-                " it was truncated (an unclean election), or the topic was made again"
-            )
-        if end is not None and start is None:
-            return (
-                f": {whose} {position:,} of partition {number} is not behind the end of the log, {end:,}, so it is"
-                " before its begin: retention (or DeleteRecords) removed its records before they were read, and a"
-                " client that goes on at the end (auto.offset.reset=latest) does not get those between"
-            )
-    return None
-
-
-def _offset_nearest(edges: tuple[tuple[int, int], tuple[int, int]] | None, time_ns: int) -> int | None:
-    """The first offset listed after a time, else the last one before."""
-    if edges is None:
-        return None
-    (first_ns, first), (_, last) = edges
-    return first if first_ns >= time_ns else last
-
-
-def _describe_origin(case: Case, topic: str | None, number: int, position: int) -> str:
-    for (group, where, its), seen in case.seen.items_of_kind("committed"):
-        known = [offset for _, offset in seen.edges.get("offset", ())]
-        if (where, its) == (topic, number) and position in known:
-            return f"the committed offset of group {group},"
-    return "the position"
+__all__ = ["POSITIONS", "describe_abort", "list_holding_transactions"]
 
 
 def _find_lost_commits(case: Case) -> Iterator[Found]:

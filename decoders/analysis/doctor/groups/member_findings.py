@@ -18,7 +18,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     most_frequent_clients,
 )
 from decoders.analysis.doctor.observations import Observation
-from decoders.analysis.doctor.position_findings import describe_offset_reset
+from decoders.analysis.doctor.refused.explain_positions_outside import explain_position_outside
 from decoders.analysis.doctor.refused.refused_request_findings import describe_change
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import LIST_OFFSETS
@@ -193,7 +193,8 @@ def list_stranded_members(case: Case) -> dict[tuple[str, str], list[_Stranded]]:
             reading = case.seen.get_observation("reading", client)
             until = max(reading.list_marked_seconds(), default=0) if reading is not None else 0
             if until <= outside.last // NS + 1:
-                where = describe_offset_reset(case, topic, [client]) or ": its position is outside of the log"
+                its = explain_position_outside(case, topic, [client])
+                where = its.get("reset", ": its position is outside of the log")
                 found[group, client].append(_Stranded(where, place, outside))
         elif {*seen.names} == {"from -1"} and case.seen.get_observation("asked", client, topic, number) is None:
             found[group, client].append(_Stranded(": the group has no committed offset there", place, seen))

@@ -85,7 +85,9 @@ CLUSTER_KINDS: Final[dict[str, FindingKind]] = {
     "leader-missing": FindingKind(ERROR, "{subject}: {error}{by}"),
     "leader-moved": FindingKind(WARNING, "{subject}: {error}{by}"),
     "replicas-missing": FindingKind(ERROR, "writes to {subject} fail with {error}", went_on=WARNING),
-    "offset-out-of-range": FindingKind(WARNING, "{subject}: {error}{by}{reset}", went_on=WARNING),
+    "offset-out-of-range": FindingKind(
+        WARNING, "{subject}: {error}{by}{reset}", "{meaning}", "{remedy}", went_on=WARNING
+    ),
     "commit-lost": FindingKind(
         WARNING,
         "group {group} had committed offset {offset} of {places}, and has none any more",
