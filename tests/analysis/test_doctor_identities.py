@@ -7,17 +7,19 @@ from typing import Any
 import pytest
 
 from decoders.analysis.doctor.doctor import Doctor
+from decoders.protocol_facts.api_keys import LEAVE_GROUP
 from tests.analysis.identity_scenes import (
     bearer,
     commit,
     coordinator,
     deleted,
     failing,
+    join,
     left_again,
     logins,
     refused_batches,
 )
-from tests.analysis.refusal_scenes import copied_offset
+from tests.analysis.refusal_scenes import copied_offset, slow_group
 from tests.analysis.scenes import BEGUN, NS, Scene
 from tests.analysis.test_doctor import folded, merged
 
@@ -68,6 +70,14 @@ def test_a_member_that_left_brings_the_errors_of_its_commits() -> None:
     scene = left_again(3, fails=True)
     assert row_of("member-fenced", scene)["cause"]["id"] == "poll-stopped"
     assert "max.poll.interval.ms (6s)" in row_of("poll-stopped", scene)["meaning"]
+
+
+def test_a_group_is_behind_because_its_member_left() -> None:
+    scene = slow_group(20)
+    for at in (8, 18):
+        scene.ask(at, (LEAVE_GROUP, 1), {"group_id": "billing", "member_id": "m"}, {}, client="mail")
+        join(at + 3, scene, "mail")
+    assert row_of("group-behind", scene)["cause"]["id"] == "poll-stopped"
 
 
 def test_a_commit_of_another_group_has_its_own_cause() -> None:

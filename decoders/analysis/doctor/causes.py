@@ -155,8 +155,13 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     ("codec-too-new", ("read-again", "lag-growing", "group-behind"), _clients),
     *(
         (cause, ("group-behind", "lag-growing"), _groups)
-        for cause in ("start-repeated", "poll-stopped", "rebalance-storm", "requests-pending")
+        for cause in ("start-repeated", "poll-stopped", "rebalance-storm", "requests-pending", "heartbeats-late")
     ),
+    *(
+        (cause, ("group-behind",), _groups)
+        for cause in ("name-shared", "position-missing", "assigned-unread", "member-fenced")
+    ),
+    ("throttled", ("group-behind",), _clients),
     ("group-behind", ("lag-growing",), _clients),
     ("position-missing", ("offset-out-of-range",), _topics),
     ("topic-unknown", ("offset-out-of-range",), _topics),
