@@ -211,8 +211,6 @@ def pair_frames_in_chunks(context: Context, chunks: Iterable[Chunk], unusual: Un
                 exchange.response_place = direction.place
                 direction.place += need + 4
                 exchange.response_ns = exchange.response_end_ns = time_ns
-                if time_ns < exchange.request_end_ns:  # type: ignore[operator]  # a request in flight has a time
-                    exchange.request_end_ns = None  # its last byte was captured from a second try, or by another clock
                 exchange.response_packet = exchange.response_packet_end = packet
                 exchange.response_size = need
                 exchange.response_raw = data if after - at == size else data[at:after]

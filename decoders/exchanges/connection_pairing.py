@@ -130,8 +130,6 @@ def set_response_of_exchange(exchange: Exchange, frame: Frame) -> None:
     exchange.response_size = frame.size
     exchange.response_raw = frame.data
     exchange.response_place = frame.place
-    if exchange.request_end_ns is not None and frame.first_ns < exchange.request_end_ns:
-        exchange.request_end_ns = None  # its last byte was captured from a second try, or by another clock
     if frame.missing or frame.again:
         _set_frame_failure(exchange, frame, "response")
 

@@ -225,8 +225,6 @@ def _set_times(exchange: Exchange, record: Mapping[str, Any]) -> None:
     answered = exchange.response_size is not None or (latency is not None)
     exchange.request_end_ns = begun if asked else None
     orphan = begun if answered and not asked else None
-    if latency is not None and latency < 0:  # as records had it once
-        exchange.request_end_ns, latency, duration = None, None, None
     exchange.response_ns = orphan if latency is None else begun + round(latency * 1e6)
     exchange.response_end_ns = orphan if duration is None else begun + round(duration * 1e6)
     for at_ns in (exchange.response_ns, exchange.response_end_ns):

@@ -34,7 +34,7 @@ MORE: Final = {"call": ("produce-fetch", "words"), "mock": ("proxy",), "proxy": 
 # Options of other programs in examples, such as tcpdump.
 FOREIGN: Final = {
     *("--inject-secrets", "--tls-keylog", "--immediate-mode", "--describe", "--list", "--rm", "--net", "--image"),
-    *("--target", "--python", "--for", "--podname", "--pf"),
+    *("--target", "--python", "--for", "--podname", "--pf", "--reset-offsets"),
 }
 # Pages with command lines of the project's own programs.
 OF_PROGRAMS: Final = {"contributing", "changes"}

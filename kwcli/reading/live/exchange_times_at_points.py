@@ -78,8 +78,6 @@ class ExchangesAtPoints:
             point = max(took_ns, key=lambda each: (took_ns[each], each == own, -each))
             self._set_request_times(row, point, asked)
             _set_response_times(row, point, answered, seen(row.response_packet_end, last=True))
-            if took_ns[point] < 0:
-                row.request_end_ns = None
             if len(took_ns) > 1:
                 row.extra = {**(row.extra or {}), "network_ms": (took_ns[point] - min(took_ns.values())) / 1e6}
         elif asked and answered and not self._same_clock.issuperset((*asked, *answered)):
