@@ -18,6 +18,7 @@ from tests.analysis.identity_scenes import (
     left_again,
     logins,
     refused_batches,
+    scram,
 )
 from tests.analysis.refusal_scenes import copied_offset, slow_group
 from tests.analysis.scenes import BEGUN, NS, Scene
@@ -133,3 +134,19 @@ def test_a_position_whose_side_of_the_log_is_not_known_is_on_no_side(scene: Scen
     row = row_of("offset-out-of-range", scene)
     assert row["title"] == "topic orders: OFFSET_OUT_OF_RANGE (Fetch)"
     assert "before the start or after the end" in row["meaning"]
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_second_login_that_comes_too_soon_is_over_where_logins_succeed_from_then_on(fails: bool) -> None:
+    scene = scram(0, Scene(), line=0, succeeds=True)
+    scene.ask(0.5, (17, 1), {"mechanism": "SCRAM-SHA-256"}, {"error_code": 34}, line=0)
+    scram(1, scene, line=1, succeeds=True)
+    scram(3, scene, line=2, succeeds=not fails)
+    scene.ask(9, (12, 3), {"group_id": "g"}, {})
+    rows = [row for row in folded(scene.rows(Doctor())).rows() if row.get("error") == "ILLEGAL_SASL_STATE"]
+    assert [row.get("went_on", False) for row in rows] == [not fails]
+    assert "logs in again on a connection that has a login" in rows[0]["meaning"]
+
+
+def test_a_token_that_is_never_renewed_is_told() -> None:
+    assert "Z and was never renewed" in row_of("login-failed", bearer(BEGUN // NS - 60))["title"]

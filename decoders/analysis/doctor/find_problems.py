@@ -33,6 +33,7 @@ from decoders.analysis.doctor.groups.rebalance_findings import REBALANCES
 from decoders.analysis.doctor.identities.identity_findings import (
     IDENTITIES,
     describe_offers,
+    explain_second_login,
     find_changed_login,
     find_deletion,
     has_logged_in_since,
@@ -258,7 +259,8 @@ def _make_error_finding(case: Case, what: str, kind: str, subject: str | None, s
     if what == "protocol-refused":
         values["offers"] = describe_offers(case, subject, names)
     if what == "login-failed":
-        values |= find_changed_login(case, names[0], whole)
+        illegal = code == _ILLEGAL_STATE
+        values |= (explain_second_login if illegal else find_changed_login)(case, names[0], whole)
     if what in ("login-failed", "version-refused") and not went_on:
         values["pace"] = describe_retry_pace(case, whole)
     if severity != "note":
@@ -290,6 +292,8 @@ _WORK: Final = frozenset(
         *(68, 76, SHARE_FETCH, SHARE_ACKNOWLEDGE, 88),
     }
 )
+# ILLEGAL_SASL_STATE: the login is no reason for it, whoever logs in.
+_ILLEGAL_STATE: Final = 34
 # What is refused for as long does not end by itself.
 _LASTING_NS: Final = 10 * NS
 
@@ -318,6 +322,8 @@ def _is_over(case: Case, what: str, kind: str, subject: str | None, some: list[_
     """
     if not has_stopped(case, whole):
         return False
+    if what == "login-failed" and _do_logins_fail_later(case, {client for client, *_ in some}, whole.last):
+        return False
     for client, key, _, seen in some:
         if kind == "topic" and not all(
             _is_partition_served(case, client, key, subject, int(number), seen)
@@ -328,6 +334,12 @@ def _is_over(case: Case, what: str, kind: str, subject: str | None, some: list[_
         if looked_up and case.last_uses.get((client, subject), 0) <= seen.last:
             return False
     return True
+
+
+def _do_logins_fail_later(case: Case, clients: set[str], time_ns: int) -> bool:
+    """Whether a login of these clients was refused after a time, with whatever error."""
+    errors = (item for item in case.seen.items_of_kind("error") if item[1].last > time_ns)
+    return any(CODES.get(code) == "login-failed" and client in clients for (code, _, client, *_), _ in errors)
 
 
 def _is_partition_served(

@@ -24,7 +24,14 @@ from decoders.analysis.doctor.observations import Observation, sort_names_by_cou
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.format_and_escape_text import describe_duration
 
-__all__ = ["IDENTITIES", "describe_offers", "find_changed_login", "find_deletion", "has_logged_in_since"]
+__all__ = [
+    "IDENTITIES",
+    "describe_offers",
+    "explain_second_login",
+    "find_changed_login",
+    "find_deletion",
+    "has_logged_in_since",
+]
 
 # Error codes of whoever had a name before: FENCED_INSTANCE_ID; INVALID_PRODUCER_EPOCH, PRODUCER_FENCED.
 _FENCED: Final = {"group.instance.id": (82,), "transactional.id": (47, 90)}
@@ -134,8 +141,11 @@ def find_changed_login(case: Case, client: str, seen: Observation) -> dict[str, 
     """Words for why logins fail that succeeded before: `changed`, and the `remedy` where the change is known."""
     token = case.seen.get_observation("token-expired", client)
     if token is not None and token.first <= seen.last and token.last >= seen.first - NS:
+        until = sorted(token.names["until"])
+        renewed = len(until) > 1 or has_logged_in_since(case, client, seen)
         return {
-            "changed": f": its token was valid until {max(token.names['until']).replace('.000000', '')}",
+            "changed": f": its token was valid until {until[-1].replace('.000000', '')}"
+            f"{'' if renewed else ' and was never renewed'}",
             "remedy": f"have {escape_for_sentence(client)} fetch a new token before each login (a login callback, or"
             " sasl.oauthbearer.token.endpoint.url), and compare its clock with the issuer's",
         }
@@ -151,6 +161,17 @@ def find_changed_login(case: Case, client: str, seen: Observation) -> dict[str, 
         if 0 < before < seen.first:
             return {"changed": ", and succeeded before"}
     return {}
+
+
+def explain_second_login(case: Case, client: str, seen: Observation) -> dict[str, str]:
+    """Meaning and remedy of a step of a login that comes at the wrong time, by a client that has logged in before."""
+    if not any(who == client and its.first < seen.first for (who, _), its in case.seen.items_of_kind("logged-in")):
+        return {}
+    return {
+        "meaning": "likely the client logs in again on a connection that has a login: brokers take that only with"
+        " connections.max.reauth.ms, and not within a second of the last login (KIP-368)",
+        "remedy": "none, if its next login succeeds; else look at the other errors of its logins",
+    }
 
 
 def find_deletion(case: Case, topic: str, seen: Observation, *, made_again: bool) -> dict[str, str]:

@@ -157,7 +157,11 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
         "upgrade the client to one that logs in again by itself, or raise connections.max.reauth.ms",
     ),
     "login-failed": FindingKind(
-        ERROR, "logins of {client}{by_user} fail with {error}{pace}{changed}", remedy="{remedy}", went_on=WARNING
+        ERROR,
+        "logins of {client}{by_user} fail with {error}{pace}{changed}",
+        "{meaning}",
+        "{remedy}",
+        went_on=WARNING,
     ),
     "access-denied": FindingKind(ERROR, "{subject} is denied to {clients}: {error}{by_user}", went_on=WARNING),
     "unanswered": FindingKind(
