@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, Final
 
 from decoders.embedded import encode_embedded
@@ -23,7 +24,7 @@ from decoders.protocol_facts.api_keys import (
 )
 from tests.analysis.identity_scenes import commit, join
 from tests.analysis.record_scenes import batch_of, get, put
-from tests.analysis.scenes import Scene
+from tests.analysis.scenes import FIN, Scene
 
 UNKNOWN_MEMBER, SESSION_TIMEOUT, INVALID_EPOCH, NO_MECHANISM, INVALID_RECORD = 25, 26, 47, 33, 87
 NO_MEMBER: Final = {"member_id": "", "generation_id_or_member_epoch": -1}
@@ -279,6 +280,33 @@ def copied_offset(
     return scene
 
 
+def abandoned(
+    *gaps: float,
+    wait_ms: int = 15_000,
+    took: float = 5,
+    answered: bool = False,
+    ended: bool = True,
+    reads: bool = False,
+) -> Scene:
+    """Fetches that wait, each on a connection of its own so many seconds after the one before, and end without answer.
+
+    `answered`: one more Fetch gets records; `ended`: the connections end; `reads`: it got records before.
+    """
+    scene = join(0, Scene(), "report")
+    if reads:
+        get(scene, 0.5, 0, 10, client="report", newest=10, line=99)
+    at = 1.0
+    for number, gap in enumerate((*gaps, 0.0)):
+        asked: dict[str, Any] = {"max_wait_ms": wait_ms, "min_bytes": 1_000_000}
+        asked["topics"] = [{"topic": "orders", "partitions": [{"partition": 0, "fetch_offset": 0}]}]
+        how: dict[str, Any] = {"took": took, "ends": FIN} if ended else {"took": inf}
+        scene.ask(at, (FETCH, 11), asked, {}, client="report", line=number, **how)
+        at += gap
+    if answered:
+        get(scene, at, 0, 10, client="report", newest=10, line=98)
+    return scene.ask(at + 9, (HEARTBEAT, 3), {"group_id": "g"}, {}, client="other")
+
+
 REFUSAL_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("coordinator-never", look_ups(8), "error"),
@@ -370,6 +398,12 @@ REFUSAL_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         "the committed offset 20 of group billing in partition 0 is not behind the end of the log, at least 1,000, so",
     ),
     (
+        *("fetch-abandoned", abandoned(5.5, 5.2, 5.6, 5.5), "error"),
+        "report (group billing) gets nothing of orders: it gives up each Fetch, 5 times, and sends the next on a new"
+        " connection within 5.2s, though it lets the broker wait for 15000 ms (fetch.max.wait.ms) until there are 1",
+    ),
+    ("fetch-abandoned", abandoned(5.5, 5.2, 5.6, reads=True), "error", "report (group billing) gets nothing of orders"),
+    (
         *("member-fenced", silent_member(), "warning"),
         "group billing: UNKNOWN_MEMBER_ID (Heartbeat): pod-0 was not heard for 12s, and its session times out after 6s",
     ),
@@ -405,6 +439,11 @@ REFUSAL_NEAR: Final[list[tuple[str, Scene]]] = [
     ("offsets-set", reset_by_tool(begins=300)),
     ("offsets-set", reset_by_tool(who="mail")),
     ("offsets-set", reset_by_tool(joins=True)),
+    ("fetch-abandoned", abandoned(5.5, 5.2)),
+    ("fetch-abandoned", abandoned(5.5, 5.2, 5.6, answered=True)),
+    ("fetch-abandoned", abandoned(0.1, 0.1, 0.1, ended=False)),  # several at the end of the capture
+    ("fetch-abandoned", abandoned(5.5, 60, 9, 300)),  # restarts
+    ("fetch-abandoned", abandoned(5.5, 5.2, 5.6, wait_ms=500)),
     ("position-missing", without_position(looks=True)),
     ("position-missing", without_position(fetches=True)),
     ("position-missing", without_position(outside=True, fetches=True)),

@@ -168,6 +168,13 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     ("group-mixed", ("rebalance-storm", "member-fenced"), _groups),
     ("offsets-set", ("offset-out-of-range", "read-past"), _topics),
     ("heartbeats-late", ("rebalance-storm", "member-fenced"), _groups),
+    *(
+        ("fetch-abandoned", effects, shared)
+        for effects, shared in (
+            (("unanswered", "connection-churn", "metadata-storm"), _clients),
+            (("rebalance-storm", "member-fenced", "heartbeats-late", "poll-stopped", "group-behind"), _groups),
+        )
+    ),
     ("fetch-loop", ("busiest-client",), _clients),
     ("metadata-storm", ("busiest-client",), _clients),
     ("connection-churn", ("busiest-client",), _clients),

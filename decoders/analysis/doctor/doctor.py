@@ -21,6 +21,7 @@ from decoders.analysis.advisories.attack_observations import ATTACKS, TAGGED_SIZ
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, find_subjects_of_coordinator
 from decoders.analysis.doctor.find_problems import diagnose
 from decoders.analysis.doctor.finding_kinds import STORAGE_ERRORS
+from decoders.analysis.doctor.groups.observe_members import observe_waiting_fetch
 from decoders.analysis.doctor.observations import Observation, Observations
 from decoders.analysis.doctor.observe_odd_bytes import (
     observe_misplaced_answer,
@@ -311,8 +312,10 @@ class Doctor:
         closed, size = exchange.closed, exchange.request_size or 0
         if api_key == PRODUCE:
             count_batch_tries(self._seen, exchange, client)
-        elif api_key == FETCH and closed not in ("fin", "rst"):
-            observe_unread_answer(self._seen, client)
+        elif api_key == FETCH:
+            if closed not in ("fin", "rst"):
+                observe_unread_answer(self._seen, client)
+            observe_waiting_fetch(self._seen, exchange, client)
         if size >= _LARGE and closed in ("fin", "rst"):
             its = self._seen.get_or_make("size-refused", client, exchange.connection_info.broker, api_key)
             its.count_exchange(exchange)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import (
     LISTED,
+    MS,
     NS,
     Case,
     Found,
@@ -17,11 +18,12 @@ from decoders.analysis.doctor.diagnosis_input import (
     merge_observations,
     most_frequent_clients,
 )
-from decoders.analysis.doctor.observations import Observation
+from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.doctor.refused.explain_positions_outside import explain_position_outside
 from decoders.analysis.doctor.refused.refused_request_findings import describe_change
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import LIST_OFFSETS
+from decoders.wire.format_and_escape_text import describe_duration
 
 __all__ = ["MEMBERS", "list_stranded_members"]
 
@@ -35,6 +37,11 @@ _KEEPS_UP: Final = 0.67
 _STRANDED_NS: Final = 5 * NS
 # So many seconds of written records are what a group has under way between two commits.
 _UNDER_WAY_S: Final = 10
+# So many pauses between Fetches that were given up, of about the same length, and so many of them on connections that
+# have ended, are no restarts.
+_ABANDONED_LEAST: Final = 3
+_ENDED_LEAST: Final = 2
+_SAME_GAP: Final = 1.5
 
 
 def _find_shared_groups(case: Case) -> Iterator[Found]:
@@ -126,6 +133,8 @@ def _find_groups_behind(case: Case) -> Iterator[Found]:
                 for (client, where, _), its in case.seen.items_of_kind("lag")
                 if where == topic and client in clients
             )
+            if not whole.count:
+                continue  # what its members fetch is not in the capture
             about: dict[str, Any] = {"group": group, "topic": topic, "clients": clients[:LISTED]}
             about |= {"pace": f"{pace:,.1f}", "comes": f"{comes:,.1f}", "behind": f"{behind:,}"}
             yield case.make_finding("group-behind", whole, **about)
@@ -211,10 +220,37 @@ def _find_stranded_members(case: Case) -> Iterator[Found]:
         yield case.make_finding("position-missing", whole, **about)
 
 
+def _find_abandoned_fetches(case: Case) -> Iterator[Found]:
+    """Consumers that give up each Fetch before the time is over for which they let the broker wait.
+
+    The next Fetch comes on a new connection, always after the same time, and none has a whole answer.
+    """
+    for (client, _, broker), seen in case.seen.items_of_kind("fetch-unheard"):
+        times = sorted(map(int, seen.names["times"]))
+        gaps = [after - before for before, after in pairwise(times)]
+        reading = case.seen.get_observation("reading", client)
+        is_read = reading is not None and max(reading.list_marked_seconds(), default=0) * NS >= seen.first
+        alone = len(seen.names["connections"]) == len(times)
+        if len(gaps) < _ABANDONED_LEAST or not alone or is_read or seen.sums["ended"] < _ENDED_LEAST:
+            continue
+        if max(gaps) > _SAME_GAP * min(gaps) or max(gaps) >= seen.most["wait"] * MS:
+            continue
+        groups = sorted({str(group) for (group, who), _ in case.seen.items_of_kind("joined") if who == client})
+        topics = sort_names_by_count(seen.names.get("topics", {}))
+        about: dict[str, Any] = {"client": client, "client_id": client, "clients": [client], "broker": broker}
+        about |= {"topics": topics[:LISTED] or None, "group": groups[0] if len(groups) == 1 else None}
+        about["of_group"] = f" (group {escape_for_sentence(groups)})" if groups else None
+        about["places"] = topics or "its topics"
+        about |= {"after": describe_duration(min(gaps) / MS), "wait": seen.most["wait"], "bytes": seen.most["bytes"]}
+        about["tally"] = f"{seen.count:,}"
+        yield case.make_finding("fetch-abandoned", seen, **about)
+
+
 MEMBERS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_shared_groups,
     _find_idle_members,
     _find_groups_behind,
     _find_foreign_offsets,
     _find_stranded_members,
+    _find_abandoned_fetches,
 )

@@ -6,7 +6,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.doctor.identities.observe_identities import mark_member_alive, observe_group_join
-from decoders.analysis.exchange_facts import view_or_empty
+from decoders.analysis.exchange_facts import CONSUMER, replica_id_of_fetch, topic_of_element, view_or_empty
+from decoders.analysis.read_dimension_values import host_of
 from decoders.embedded import decode_embedded
 from decoders.errors import DecodeError
 from decoders.exchanges.topic_arrays import structs_at
@@ -15,9 +16,10 @@ if TYPE_CHECKING:
     from decoders.analysis.doctor.observations import Observations
     from decoders.exchanges.exchange import Exchange
 
-__all__ = ["observe_assignment", "observe_subscription"]
+__all__ = ["observe_assignment", "observe_subscription", "observe_waiting_fetch"]
 
 _CONSUMER: Final = "consumer"
+_LONG_WAIT_MS: Final = 1000
 
 
 def observe_subscription(seen: Observations, exchange: Exchange, client: str) -> None:
@@ -49,6 +51,26 @@ def observe_assignment(seen: Observations, exchange: Exchange, client: str) -> N
     its = seen.get_or_make("given", group, member, client)
     its.count_exchange(exchange)
     its.keep_first_and_last("partitions", exchange.time_ns, sum(len(each.get("partitions") or ()) for each in rows))
+
+
+def observe_waiting_fetch(seen: Observations, exchange: Exchange, client: str) -> None:
+    """Observe a consumer's Fetch without a whole answer, that lets the broker wait for records for a second or more."""
+    request = view_or_empty(exchange, "request")
+    wait_ms = request.get("max_wait_ms") or 0
+    if wait_ms < _LONG_WAIT_MS or replica_id_of_fetch(request) != CONSUMER:
+        return
+    info = exchange.connection_info
+    its = seen.get_or_make("fetch-unheard", client, host_of(info.client), info.broker)
+    its.count_exchange(exchange)
+    its.count_name("times", str(exchange.time_ns))
+    its.count_name("connections", info.client)
+    its.keep_greatest("wait", wait_ms)
+    its.keep_greatest("bytes", request.get("min_bytes") or 0)
+    its.add_to_sum("ended", exchange.closed in ("fin", "rst"))
+    for element in structs_at(request, "topics"):
+        topic = topic_of_element(exchange, element)
+        if topic:
+            its.count_name("topics", topic)
 
 
 def _decode(name: str, data: Any) -> dict[str, Any]:
