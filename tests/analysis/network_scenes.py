@@ -44,14 +44,21 @@ def grown(*sizes: int, again: int = 5, silence: float = 0.1, answered: int = 0) 
     return scene.ask(20 * len(sizes), (HEARTBEAT, 3), _BEAT, {}, client="small", line=90)
 
 
-def entered(times: int, took: float, *, others: bool = True, known: bool = True) -> Scene:
-    """New connections whose first request is not answered, while an older one is, maybe."""
+def entered(
+    times: int, took: float, *, others: bool = True, known: bool = True, stay: int = 0, host: str = "10.0.0.1"
+) -> Scene:
+    """New connections whose first request is not answered, while an older one is, maybe; others that `stay` open."""
     scene = Scene()
+    for number in range(stay):
+        scene.ask(number / 9, _VERSIONS, _BEGUN, _SERVES, client=f"mailer-{number}", line=100 + number, host=host)
     if known:
         scene.ask(0, _VERSIONS, _BEGUN, _SERVES, client="old", line=90)
     for number in range(times):
         at = 5 + 20 * number
-        scene.ask(at, _VERSIONS, _BEGUN, client="new", line=number, took=took, ends=FIN)
+        scene.ask(at, _VERSIONS, _BEGUN, client="new", line=number, took=took, ends=FIN, host=host)
+        if stay:
+            scene.ask(at, _VERSIONS, _BEGUN, client="mailer-99", line=number, took=took, ends=FIN, host=host)
+            scene.ask(at + 8, (HEARTBEAT, 3), _BEAT, {}, client="old", line=90)
         if others:
             scene.ask(at + 15, (HEARTBEAT, 3), _BEAT, {}, client="old", line=90)
     return scene
@@ -118,7 +125,17 @@ NETWORK_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     ),
     (
         *("entry-closed", entered(3, 0.001), "error"),
-        "10.0.0.9:9092 closes new connections of new at once, before it answers anything, while others there go on",
+        "10.0.0.9:9092 closes new connections of 10.0.0.1 (new) at once, before it answers anything, while other",
+    ),
+    (
+        *("entry-closed", entered(3, 0.001, stay=30, host="10.0.0.5"), "error"),
+        "10.0.0.9:9092 closes new connections of 10.0.0.5 (mailer-99, new) at once, before it answers anything: likely"
+        " its limit for one address (max.connections.per.ip), as 30 others of it are open, all of mailer-* (30 client"
+        " ids), first seen from",
+    ),
+    (
+        *("entry-closed", entered(3, 0.001, stay=3, host="10.0.0.5"), "error"),
+        "10.0.0.9:9092 closes new connections of 10.0.0.5 (mailer-99, new) at once, before it answers anything, while",
     ),
     (
         *("advertised-shared", listed("10.0.0.9", "10.0.0.9"), "error"),
@@ -154,8 +171,21 @@ NETWORK_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     ),
     (
         *("large-unheard", grown(3000, 2000, 3000), "error"),
-        "requests of big to 10.0.0.9:9092 from 2.0kB on are sent again and again and not acknowledged, on 3 new"
-        " connections, while smaller ones before them are answered",
+        "requests of big (10.0.0.1) to photos from 2.0kB on are sent again and again and not acknowledged by"
+        " 10.0.0.9:9092, on 3 new connections, while smaller ones before them are answered: likely full packets are",
+    ),
+    (
+        *("idle-dropped", grown(700, 700, 700, silence=9), "error"),
+        "requests of big (10.0.0.1) to photos on 3 of its connections to 10.0.0.9:9092 are not acknowledged, each after"
+        " 8s of silence or more, and new ones are answered: likely a NAT or firewall forgot them",
+    ),
+    (
+        *("idle-dropped", grown(700, 700, 700), "error"),
+        "to 10.0.0.9:9092 are not acknowledged, and new ones are answered: something drops their packets",
+    ),
+    (
+        *("idle-dropped", grown(3000, 3000, 3000, silence=3.5), "error"),
+        "are not acknowledged, and new ones are answered: a NAT or firewall forgot them, or full packets are lost",
     ),
 ]
 NETWORK_BESIDES: Final[dict[str, set[str]]] = {}
@@ -180,6 +210,7 @@ NETWORK_NEAR: Final[list[tuple[str, Scene]]] = [
     ("entry-closed", entered(3, 0.001, others=False)),
     ("entry-closed", entered(3, 0.001, known=False)),  # it may not know this version
     ("versions-closed", entered(3, 10, others=False, known=False)),
+    ("large-unheard", grown(700, 700, 700)),  # each fits into a packet
     ("large-unheard", grown(3000)),  # one connection alone
     ("large-unheard", grown(3000, 3000, again=3)),
     ("large-unheard", grown(20, 20)),  # no larger than what was answered before

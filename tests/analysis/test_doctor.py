@@ -548,7 +548,7 @@ def refused_alert(alert: bytes, times: int = 3, broker: str = BROKER) -> Scene:
     return scene
 
 
-def too_large(times: int, *, taken: int = 0, size: int = 1_200_000) -> Scene:
+def too_large(times: int, *, taken: int = 0, size: int = 1_200_000, took: float = 0.001) -> Scene:
     """Produce requests of this size that the broker closes on; before, one with as many bytes was answered."""
 
     def asked(many: int) -> dict[str, Any]:
@@ -558,7 +558,7 @@ def too_large(times: int, *, taken: int = 0, size: int = 1_200_000) -> Scene:
     scene = Scene().ask(0, PRODUCE_9, asked(taken or 9), produced(0), line=99)
     for number in range(times):
         scene.ask(1 + number, META, {}, metadata(), line=number)
-        scene.ask(1.1 + number, PRODUCE_9, asked(size), line=number, ends=RST)
+        scene.ask(1.1 + number, PRODUCE_9, asked(size), line=number, ends=RST, took=took)
     return scene
 
 
@@ -957,12 +957,17 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         "10.0.0.7 breaks off the TLS handshake with 10.0.0.9:9092 (unknown_ca), as it refuses the certificate: 3 conn",
     ),
     (
+        *("request-too-large", too_large(3, size=90_000, taken=70_000), "error"),
+        "on Produce of app to orders from 90.1kB on, 3 of 3 times, and answers those of up to 70.1kB",
+    ),
+    (
         *("request-too-large", too_large(3), "error"),
-        "10.0.0.9:9092 closes the connection on Produce of app from 1.2MB on, 3 of 3 times",
+        "10.0.0.9:9092 closes the connection on Produce of app to orders from 1.2MB on, 3 of 3 times",
     ),
     (
         *("idle-dropped", unheard(5), "warning"),
-        "requests of app on 1 of its connections to 10.0.0.9:9092 are not acknowledged, and on new ones answered",
+        "requests of app (10.0.0.1) on 1 of its connections to 10.0.0.9:9092 are not acknowledged, after 59s of silence"
+        " or more, and new ones are answered: likely a NAT or firewall forgot them",
     ),
     (
         *("clock-behind", late_records(7_200_000), "warning"),
@@ -1100,7 +1105,10 @@ NEAR: list[tuple[str, Scene]] = [
     ("tls-refused", refused_alert(bytes.fromhex("15030300020230"), broker="10.0.0.9:443")),
     ("request-too-large", too_large(1)),
     ("request-too-large", too_large(3, taken=1_300_000)),
-    ("request-too-large", too_large(3, size=90_000)),
+    ("request-too-large", too_large(3, size=60_000)),
+    ("request-too-large", too_large(2, size=90_000)),
+    ("request-too-large", too_large(3, size=90_000, taken=100_000)),
+    ("request-too-large", too_large(3, size=90_000, took=5)),  # the client may have waited for so long
     ("idle-dropped", unheard(3)),
     ("idle-dropped", unheard(5, answered=False)),
     ("idle-dropped", unheard(5, shut=True)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -20,7 +21,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     rate_per_second,
 )
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS
-from decoders.analysis.doctor.observations import Observation
+from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.read_dimension_values import host_of
 from decoders.protocol_facts.api_keys import API_VERSIONS, DESCRIBE_CLUSTER, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.wire.format_and_escape_text import describe_duration, format_size
@@ -224,41 +225,111 @@ def _find_dropped_connections(case: Case) -> Iterator[Found]:
         silent = case.seen.get_observation("no-entry", host, broker, "silent")
         if requests is None or link is None or silent is not None:
             continue
-        about = {"client": client, "client_id": client, "clients": [client], "broker": broker, "cuts": seen.count}
+        about: dict[str, Any] = {"client": client, "client_id": client, "clients": [client], "broker": broker}
+        about |= {"host": host, "cuts": max(seen.count, len(requests.names.get("connections", ())))}
+        apis = sorted(map(int, requests.names.get("apis", ())))
+        answered_since = all(case.answered.get((client, key), 0) > requests.last for key in apis)
+        about["topics"] = sort_names_by_count(requests.names.get("topics", {}))[:LISTED] or None
+        about["to"] = f" to {escape_for_sentence(about['topics'])}" if about["topics"] else None
         if _are_only_large_ones_lost(requests):
-            going_on = link.last > seen.last
-            about |= {"host": host, "cuts": len(requests.names["outgrown"]), "went_on": going_on or None}
+            about["cuts"] = len(requests.names["outgrown"])
             about["size"] = format_size(-requests.most["least"])
-            about["others"] = _describe_heard_clients(case, client, broker, requests)
-            kind = FINDINGS["large-unheard"]
-            yield Found("large-unheard", kind.went_on if going_on else kind.severity, requests, about)
+            unread = _list_unread_clients(case, host, broker, requests)
+            about["clients"] = [client, *unread][:LISTED]
+            about["others"] = _describe_heard_clients(case, client, host, broker, requests, unread)
+            yield case.make_finding("large-unheard", requests, **about)
         elif link.last > requests.first and (host, broker) not in lossy:
             # A later request was answered: its connection is another one.
-            yield case.make_finding("idle-dropped", requests, **about)
+            about["silence"], about["guess"], about["likely"] = _explain_dropped_connections(link, requests)
+            fails = not answered_since and requests.last - requests.first >= _LASTING_NS
+            severity = "error" if fails and requests.count >= _FAILED_OFTEN else FINDINGS["idle-dropped"].severity
+            yield Found("idle-dropped", severity, requests, about)
+
+
+# The same kind of request that is lost as often, over as long a time, and never answered since, does harm.
+_FAILED_OFTEN: Final = 3
+_LASTING_NS: Final = 10 * NS
+# Nothing forgets a connection that was silent for less.
+_IDLE_LEAST: Final = 4
+# The payload of a packet that passes a path with the lowest MTU that is usual.
+_SEGMENT_LEAST: Final = 1200
+
+
+def _explain_dropped_connections(link: Observation, requests: Observation) -> tuple[str | None, str, str]:
+    """Words for the silence before requests that were lost, and for what likely lost them, in short and in full."""
+    answers = [*link.list_marked_seconds()]
+    silences = []
+    for second in requests.list_marked_seconds():
+        before = bisect_left(answers, second)
+        silences.append(second - answers[before - 1] - 1 if before else 0)
+    least, size = min(silences, default=0), -requests.most.get("all-from", 0)
+    is_large, forgotten = size >= _SEGMENT_LEAST, "likely a NAT or firewall forgot them"
+    besides = f"; as the lost requests have {format_size(size)} and more, it may be an MTU that is smaller there, too"
+    if least >= _IDLE_LEAST:
+        times = "each " if len(silences) > 1 else ""
+        return (
+            f", {times}after {describe_duration(least * 1000)} of silence or more",
+            forgotten,
+            "likely something between the two has forgotten the silent connections and drops their packets: a NAT,"
+            f" firewall or load balancer after an idle time-out that is shorter than this{besides if is_large else ''}",
+        )
+    if not is_large and len(requests.names.get("outgrown", ())) == len(requests.names.get("connections", ())):
+        return (
+            None,
+            "something drops their packets",
+            "something between the two lets connections begin and then drops their packets, like a firewall that looks"
+            " into them or a path of which a part fails; silence before does not explain it, nor does size"
+            f" ({format_size(size)} fit into one packet)",
+        )
+    return (
+        None,
+        "a NAT or firewall forgot them, or full packets are lost (MTU)" if is_large else forgotten,
+        "likely something between the two has forgotten the connections and drops their packets: a NAT, firewall or"
+        f" load balancer after its idle time-out, or restarted{besides if is_large else ''}",
+    )
 
 
 def _are_only_large_ones_lost(requests: Observation) -> bool:
-    """Whether new connections were answered until a request came that was larger than all before it."""
+    """Whether new connections were answered until a request came that was larger than all before it, and a packet."""
     large = len(requests.names.get("outgrown", ()))
     begun_since = requests.most.get("anew", 0) > requests.first
-    return large >= _SEVERAL and begun_since and "first" not in requests.sums
+    fills_packets = -requests.most.get("least", 0) >= _SEGMENT_LEAST
+    return large >= _SEVERAL and begun_since and fills_packets and "first" not in requests.sums
 
 
 # On one connection alone it may be chance.
 _SEVERAL: Final = 2
 
 
-def _describe_heard_clients(case: Case, client: str, broker: str, requests: Observation) -> str | None:
-    unheard = {its for (its, where), _ in case.seen.items_of_kind("unheard-request") if where == broker}
-    names = sorted(
-        {
-            its
-            for (its, _, where), seen in case.seen.items_of_kind("client")
-            if where == broker and its not in unheard and seen.last > requests.first
-        }
-        - {client, OWN_CLIENT_ID}
+def _list_unread_clients(case: Case, host: str, broker: str, requests: Observation) -> list[str]:
+    """Other clients of a host to which a broker sends its answers again and again meanwhile."""
+    return sorted(
+        its
+        for (its, who, where), seen in case.seen.items_of_kind("deaf-to-broker")
+        if (who, where) == (host, broker) and seen.last > requests.first
     )
-    return f"; those of {escape_for_sentence(names)} pass" if names else None
+
+
+def _describe_heard_clients(
+    case: Case, client: str, host: str, broker: str, requests: Observation, unread: list[str]
+) -> str | None:
+    """Words for clients whose answers are lost as well, and for those that are answered meanwhile."""
+    unheard = {its for (its, where), _ in case.seen.items_of_kind("unheard-request") if where == broker}
+    heard: dict[bool, set[str]] = {True: set(), False: set()}
+    for (its, who, where), seen in case.seen.items_of_kind("client"):
+        answered = seen.most.get("second", 0) * NS > requests.first
+        if where == broker and its not in unheard | {*unread, client, OWN_CLIENT_ID} and answered:
+            heard[who == host].add(its)
+    words = ""
+    if unread:
+        words += f"; answers to {escape_for_sentence(unread)} there are sent again and again as well"
+    if heard[True]:
+        words += f"; {escape_for_sentence(sorted(heard[True]))} on the same host"
+        words += f" {'is' if len(heard[True]) == 1 else 'are'} answered"
+    if heard[False]:
+        words += f"; on other hosts {escape_for_sentence(sorted(heard[False]))}"
+        words += f" {'is' if len(heard[False]) == 1 else 'are'} answered"
+    return words or None
 
 
 def _find_refused_heads(case: Case) -> Iterator[Found]:

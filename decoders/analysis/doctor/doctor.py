@@ -84,12 +84,14 @@ _topics_of: Final = DIMENSIONS["topic"].get
 _COMPARED: Final = frozenset({PRODUCE, METADATA, OFFSET_COMMIT, HEARTBEAT, FETCH})
 # Frames of this size and more are remembered; the threshold for huge ones is applied later.
 _LARGE: Final = 1 << 20
+# Requests of this size and more may be above socket.request.max.bytes of a broker.
+_SIZED: Final = 1 << 16
 # An answer that takes longer is late; the threshold for silent brokers is applied later.
 _LATE_NS: Final = 5 * NS_PER_S
 # A request that was sent as often did not get lost by chance.
 _TRIES: Final = 4
 # A connection that is younger has not been idle for as long as anything forgets one.
-_FRESH_NS: Final = 10 * NS_PER_S
+_FRESH_NS: Final = 3 * NS_PER_S
 # Connections whose client is remembered between their exchanges.
 _LINKS_MAX: Final = 1024
 # FENCED_INSTANCE_ID, of a member whose group.instance.id another one has taken.
@@ -175,15 +177,17 @@ class Doctor:
         size = exchange.request_size or 0
         if size >= TAGGED_SIZE or key in ATTACKS or exchange._failed:
             observe_attack(seen, exchange, client)
-        if size >= _LARGE or (exchange.response_size or 0) >= _LARGE:
+        if size >= _SIZED or (exchange.response_size or 0) >= _LARGE:
             self._observe_large_sizes(exchange, key, client)
         if exchange.outcome == "unanswered":
             self._observe_unanswered(exchange, key, client, odd=bool(odd))
             return
         response_ns = exchange.response_ns
         if response_ns is not None:
-            if answered.most.get("second") != response_ns // NS_PER_S:  # most come many to a second
-                answered.mark_second(response_ns)
+            second = response_ns // NS_PER_S
+            if link.most.get("second") != second or answered.most.get("second") != second:
+                answered.mark_second(response_ns)  # most come many to a second
+                link.mark_second(response_ns)
             if response_ns - exchange.time_ns >= _LATE_NS and key not in WAITING:
                 self._observe_waiting_request(exchange, client)
         if self._values is not None:
@@ -255,6 +259,16 @@ class Doctor:
             its.count_end(ended)
             its.keep_greatest("longest", ended.last_ns - ended.time_ns)
             its.keep_greatest("shortest", ended.time_ns - ended.last_ns)
+            if ended.last_ns - ended.time_ns < NS_PER_S:
+                its = seen.get_or_make("shut-out", host, info.broker)
+                its.count_end(ended)
+                its.count_name("clients", client)
+        if ended.how == "capture_end" and ended.server_bytes:
+            its = seen.get_or_make("stays", host, info.broker)
+            its.count_occurrence_at(ended.time_ns)
+            its.count_name("clients", client)
+        if ended.client_bytes >= _SIZED and ended.how == "rst":
+            seen.get_or_make("cut-off", client, info.broker, info.client).keep_greatest("ended", ended.last_ns)
         if info.via_address is not None and not ended.server_bytes and ended.how in ("fin", "rst"):
             seen.get_or_make("head", host_of(info.via_address), info.broker, host).count_end(ended)
         for side, quiet_ns, shut_ns in (
@@ -270,6 +284,8 @@ class Doctor:
                 its = seen.get_or_make("deaf", client, host, info.broker)
                 its.count_end(ended)
                 its.count_name("connections", info.client)
+            if ended.server_again >= _TRIES and side == "broker" and not ended.client_shut_ns:
+                seen.get_or_make("deaf-to-broker", client, host, info.broker).count_end(ended)
             if shut_ns:
                 its = seen.get_or_make("shut", client, host, info.broker, side)
                 its.count_end(ended)
@@ -290,6 +306,11 @@ class Doctor:
         info = exchange.connection_info
         its = self._seen.get_or_make("unheard-request", client, info.broker)
         its.count_exchange(exchange)
+        its.mark_second(exchange.time_ns)
+        its.count_name("apis", str(exchange.api_key))
+        its.count_name("connections", info.client)
+        self._count_topics_of_produce(its, exchange, exchange.api_key or 0)
+        its.keep_greatest("all-from", -size)
         if not exchange.place:
             its.add_to_sum("first", 1)
         elif exchange.place < size and exchange.time_ns - info.began_ns < _FRESH_NS:
@@ -298,7 +319,7 @@ class Doctor:
             its.keep_greatest("anew", info.began_ns)
 
     def _observe_large_sizes(self, exchange: Exchange, api_key: int, client: str) -> None:
-        if exchange.outcome == "complete":
+        if exchange.outcome == "complete" and (exchange.request_size or 0) >= _SIZED:
             answered = self._seen.get_or_make("size-taken", exchange.connection_info.broker)
             answered.keep_greatest("size", exchange.request_size or 0)
         for side, size in (("request", exchange.request_size), ("response", exchange.response_size)):
@@ -316,10 +337,13 @@ class Doctor:
             if closed not in ("fin", "rst"):
                 observe_unread_answer(self._seen, client)
             observe_waiting_fetch(self._seen, exchange, client)
-        if size >= _LARGE and closed in ("fin", "rst"):
+        if size >= _SIZED and closed in ("fin", "rst"):
             its = self._seen.get_or_make("size-refused", client, exchange.connection_info.broker, api_key)
             its.count_exchange(exchange)
             its.keep_greatest("least", -size)
+            if closed == "rst" and size < _LARGE:
+                place = client, exchange.connection_info.broker, exchange.connection_info.client
+                self._seen.get_or_make("cut-off", *place).keep_greatest("asked", exchange.time_ns)
         lost = exchange.extra is not None and exchange.extra.get("retransmitted")
         if lost:
             self._observe_unheard_request(exchange, client, size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import (
@@ -15,6 +15,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     describe_offered_versions,
     describe_retry_pace,
     escape_for_sentence,
+    format_clock,
     merge_observations,
     most_frequent_clients,
     name_of_api_key,
@@ -26,6 +27,7 @@ from decoders.analysis.doctor.observations import Observation, sort_names_by_cou
 from decoders.analysis.exchange_facts import WAITING
 from decoders.analysis.read_dimension_values import host_of
 from decoders.apis import api
+from decoders.limits import NAMES_OBSERVED_MAX
 from decoders.protocol_facts.api_keys import API_VERSIONS
 from decoders.wire.format_and_escape_text import describe_duration, format_size
 
@@ -226,13 +228,23 @@ def _find_unanswered_requests(case: Case) -> Iterator[Found]:
             yield case.make_finding("version-refused", seen, **about)
         elif not any(_is_plaintext_refused(case, host, broker) for host in hosts[client, broker]):
             by_link[client, broker].append((key, version, closed, seen))
+    shut_out = _find_shut_out_hosts(case)
+    yield from shut_out.values()
     for (client, broker), some in by_link.items():
+        if sum(seen.count for *_, seen in some) <= _count_shut_out(shut_out, client, hosts[client, broker], broker):
+            continue
         if (client, broker) in ended:
             yield ended[client, broker]
         elif _is_login_missing(case, client, broker, [seen for *_, seen in some]):
             yield _make_missing_login(case, client, broker, some)
         else:
             yield from _find_closed_requests(case, client, broker, some)
+
+
+def _count_shut_out(shut_out: Mapping[tuple[str, str], Found], client: str, hosts: set[str], broker: str) -> int:
+    """How many connections of a client findings about its hosts are about."""
+    its = [shut_out[host, broker] for host in hosts if (host, broker) in shut_out]
+    return sum(found.seen.names["clients"].get(client, 0) for found in its)
 
 
 def _find_closed_requests(
@@ -258,9 +270,9 @@ def _find_closed_requests(
 
 
 def _find_unanswered_entry(case: Case, client: str, broker: str, unanswered: Observation) -> Found | None:
-    """A finding where a broker takes connections and answers none, though others are answered or for a long time."""
+    """A finding where a broker takes connections of a client, which wait on them for an answer that does not come."""
     seen = case.seen.get_observation("mute", client, broker)
-    if seen is None or seen.count < case.limits["unanswered.least"]:
+    if seen is None or seen.count < case.limits["unanswered.least"] or -seen.most["shortest"] < NS:
         return None
     others = sorted(
         {
@@ -269,23 +281,77 @@ def _find_unanswered_entry(case: Case, client: str, broker: str, unanswered: Obs
             if where == broker and who != client and its.last > unanswered.first
         }
     )
-    versions_answered = any(where == broker for where, _ in case.offers)
     about: dict[str, Any] = {"client": client, "clients": [client], "broker": broker}
     about["living"] = f", while others there go on ({escape_for_sentence(others)})" if others else None
-    if -seen.most["shortest"] >= NS:
-        about["lasted"] = describe_duration(seen.most["longest"] / MS)
-        kind = "entry-unanswered"
-    elif (
-        others
-        and versions_answered
-        and not any(where == broker for (_, where, _), _ in case.seen.items_of_kind("head"))
-    ):
-        kind = "entry-closed"
-    else:
-        return None
+    about["lasted"] = describe_duration(seen.most["longest"] / MS)
     over = case.answered.get((client, API_VERSIONS), 0) > seen.last
     about["went_on"] = over or None
-    return Found(kind, FINDINGS[kind].went_on if over else FINDINGS[kind].severity, seen, about)
+    kind = FINDINGS["entry-unanswered"]
+    return Found("entry-unanswered", kind.went_on if over else kind.severity, seen, about)
+
+
+def _find_shut_out_hosts(case: Case) -> dict[tuple[str, str], Found]:
+    """Host and broker → a finding where the broker closes new connections of the host at once, and serves others."""
+    found = {}
+    for (host, broker), seen in case.seen.items_of_kind("shut-out"):
+        names = seen.names["clients"]
+        others = {
+            who
+            for (who, _, where), its in case.seen.items_of_kind("client")
+            if where == broker and who not in names and its.last > seen.first
+        }
+        is_headed = any(where == broker for (_, where, _), _ in case.seen.items_of_kind("head"))
+        knows_versions = any(where == broker for where, _ in case.offers)
+        if seen.count < case.limits["unanswered.least"] or not others or is_headed or not knows_versions:
+            continue
+        about: dict[str, Any] = {"host": host, "clients": sort_names_by_count(names)[:LISTED], "broker": broker}
+        families = sorted(_count_by_family(names), key=lambda name: (name.endswith("*"), name))
+        about["whose"] = escape_for_sentence(families)
+        stays = case.seen.get_observation("stays", host, broker)
+        if stays is not None and stays.count >= _MANY_OPEN:
+            about["living"] = (
+                f": likely its limit for one address (max.connections.per.ip), as {_describe_open_connections(stays)}"
+            )
+        else:
+            about["living"] = f", while others there go on ({escape_for_sentence(sorted(others))})"
+        over = all(case.answered.get((client, API_VERSIONS), 0) > seen.last for client in names)
+        about["went_on"] = over or None
+        kind = FINDINGS["entry-closed"]
+        found[host, broker] = Found("entry-closed", kind.went_on if over else kind.severity, seen, about)
+    return found
+
+
+# A few connections are those of any client.
+_MANY_OPEN: Final = 10
+
+
+def _describe_open_connections(stays: Observation) -> str:
+    """Words for connections that stay open to the end of the capture, and whose most of them are."""
+    names = stays.names["clients"]
+    family, count = max(_count_by_family(names).items(), key=lambda item: (item[1], item[0]))
+    whose = escape_for_sentence(family)
+    if 2 * count < stays.count:
+        return f"{stays.count:,} others of it are open"
+    ids = sum(_name_family(name, names) == family for name in names)
+    many = f"{'at least ' if len(names) >= NAMES_OBSERVED_MAX else ''}{ids:,}"
+    of = f"{'all' if count == stays.count else f'{count:,}'} of {whose}"
+    of += f" ({many} client ids)" if ids > 1 else ""
+    begun = f", first seen from {format_clock(stays.first)[:8]} to {format_clock(stays.last)}"
+    return f"{stays.count:,} others of it are open, {of}{begun}"
+
+
+def _name_family(name: str, names: Collection[str]) -> str:
+    """`worker-*` for a client id that ends in a number, and has others like it among the names."""
+    stem = name.rstrip("0123456789")
+    alike = stem and sum(other.rstrip("0123456789") == stem for other in names) > 1
+    return f"{stem}*" if alike else name
+
+
+def _count_by_family(names: Mapping[str, int]) -> dict[str, int]:
+    found: dict[str, int] = defaultdict(int)
+    for name, count in names.items():
+        found[_name_family(name, names)] += count
+    return found
 
 
 def _find_refused_size(case: Case, client: str, broker: str, key: int, unanswered: Observation) -> Found | None:
@@ -294,12 +360,32 @@ def _find_refused_size(case: Case, client: str, broker: str, key: int, unanswere
     taken = case.seen.get_observation("size-taken", broker)
     if seen is None or seen.count < max(unanswered.count, case.limits["size.least"]):
         return None
-    size = -seen.most["least"]
-    if taken is not None and taken.most["size"] >= size:
+    size, most = -seen.most["least"], taken.most["size"] if taken is not None else 0
+    if most >= size or (size < _LARGE and not _are_cut_off_at_once(case, client, broker, key, seen)):
         return None
     about: dict[str, Any] = {"client": client, "clients": [client], "broker": broker, "api": name_of_api_key(key)}
     about |= {"size": format_size(size), "tally": _format_closed_count(seen.count, seen.count)}
+    topics = sort_names_by_count(unanswered.names.get("topics", {}))[:LISTED]
+    about["topics"] = topics or None
+    about["to"] = f" to {escape_for_sentence(topics)}" if topics else None
+    about["smaller"] = f", and answers those of up to {format_size(most)}" if most else None
     return case.make_finding("request-too-large", seen, **about)
+
+
+# With requests of this size and more nothing but their size is likely.
+_LARGE: Final = 1 << 20
+# A broker closes as soon as it has read the size of a request that is too large; clients wait for longer.
+_AT_ONCE_NS: Final = 3 * NS
+
+
+def _are_cut_off_at_once(case: Case, client: str, broker: str, key: int, refused: Observation) -> bool:
+    """Whether a client's connections were reset at once after its large requests, while it has answers to others."""
+    some = [seen for (who, where, _), seen in case.seen.items_of_kind("cut-off") if (who, where) == (client, broker)]
+    waits = [its.most["ended"] - its.most["asked"] for its in some if {"ended", "asked"} <= its.most.keys()]
+    answers = (seen for (who, _, where), seen in case.seen.items_of_kind("client") if (who, where) == (client, broker))
+    goes_on = any("second" in its.most and its.most["second"] * NS > refused.first for its in answers)
+    at_once = len(waits) >= case.limits["unanswered.least"] and max(waits) < _AT_ONCE_NS
+    return at_once and goes_on and (client, key) in case.answered
 
 
 _CLOSED: Final = {"fin": "closed", "rst": "reset", "idle": "silent for hours"}

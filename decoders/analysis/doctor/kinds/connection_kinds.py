@@ -99,9 +99,9 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
     ),
     "request-too-large": FindingKind(
         ERROR,
-        "{broker} closes the connection on {api} of {client} from {size} on{tally}",
-        "the request is larger than socket.request.max.bytes of the broker (100 MiB by default), which closes without"
-        " an answer; the client sends it again",
+        "{broker} closes the connection on {api} of {client}{to} from {size} on{tally}{smaller}",
+        "the request is likely larger than socket.request.max.bytes of the broker (100 MiB by default), which closes"
+        " without an answer; the client sends it again, in vain",
         "lower max.request.size and batch.size of the client, or raise socket.request.max.bytes",
     ),
     "tls-refused": FindingKind(
@@ -136,10 +136,10 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
     ),
     "entry-closed": FindingKind(
         ERROR,
-        "{broker} closes new connections of {client} at once, before it answers anything{living}",
-        "it likely has as many connections of this address or user as it may have (max.connections.per.ip), or"
-        " something before it closes them",
-        "count the connections of that host, and look for who opens them and does not close them; raise"
+        "{broker} closes new connections of {host} ({whose}) at once, before it answers anything{living}",
+        "it likely has as many connections of this address as it may have (max.connections.per.ip), or something before"
+        " it closes them",
+        "have whoever opens connections and does not close them keep one client object, and close it; raise"
         " max.connections.per.ip or its overrides",
         went_on=WARNING,
     ),
@@ -191,20 +191,19 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
     ),
     "idle-dropped": FindingKind(
         WARNING,
-        "requests of {client} on {cuts} of its connections to {broker} are not acknowledged, and on new ones answered",
-        "likely something between the two has forgotten the connections and drops their packets: a NAT, firewall or"
-        " load balancer after its idle time-out, or restarted",
+        "requests of {client} ({host}){to} on {cuts} of its connections to {broker} are not acknowledged{silence}, and"
+        " new ones are answered: {guess}",
+        "{likely}",
         "set connections.max.idle.ms of clients below that time-out, or raise the time-out; TCP keep-alive helps too",
     ),
     "large-unheard": FindingKind(
         ERROR,
-        "requests of {client} to {broker} from {size} on are sent again and again and not acknowledged, on {cuts} new"
-        " connections, while smaller ones before them are answered",
+        "requests of {client} ({host}){to} from {size} on are sent again and again and not acknowledged by {broker}, on"
+        " {cuts} new connections, while smaller ones before them are answered: likely full packets are lost (MTU)",
         "likely packets above a size get lost on the way: an MTU that is smaller there (a tunnel, VPN or overlay), and"
         " no ICMP message that says so{others}",
         "find the largest packet that passes (ping -M do -s SIZE, tracepath); lower the MTU of the interfaces or clamp"
         " the MSS of TCP, and let ICMP type 3 code 4 (IPv6: type 2) pass",
-        went_on=WARNING,
     ),
     "zero-window": FindingKind(
         WARNING,
