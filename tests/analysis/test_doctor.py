@@ -54,6 +54,7 @@ from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
 from tests.analysis.attack_scenes import ATTACK_BESIDES, ATTACK_NEAR, ATTACK_SCENES
 from tests.analysis.identity_scenes import IDENTITY_BESIDES, IDENTITY_NEAR, IDENTITY_SCENES
+from tests.analysis.key_scenes import KEY_NEAR, KEY_SCENES
 from tests.analysis.network_scenes import NETWORK_BESIDES, NETWORK_NEAR, NETWORK_SCENES
 from tests.analysis.record_scenes import RECORD_BESIDES, RECORD_NEAR, RECORD_SCENES
 from tests.analysis.refusal_scenes import REFUSAL_BESIDES, REFUSAL_NEAR, REFUSAL_SCENES
@@ -693,6 +694,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     *ATTACK_SCENES,
     *NETWORK_SCENES,
     *RECORD_SCENES,
+    *KEY_SCENES,
     *IDENTITY_SCENES,
     *REFUSAL_SCENES,
     *SILENCE_SCENES,
@@ -1096,6 +1098,7 @@ BESIDES = {
 NEAR: list[tuple[str, Scene]] = [
     *ATTACK_NEAR,
     *RECORD_NEAR,
+    *KEY_NEAR,
     *IDENTITY_NEAR,
     *REFUSAL_NEAR,
     *SILENCE_NEAR,

@@ -189,7 +189,7 @@ LIVE: Final = {
 }
 # Attacks, what only a fault of minutes brings, and records that were passed: scenes alone show them.
 STAGED: Final = {
-    *("start-repeated", "coordinator-never", "codec-too-new", "members-idle", "fetch-abandoned"),
+    *("start-repeated", "coordinator-never", "codec-too-new", "members-idle", "fetch-abandoned", "keys-apart"),
     *({row[0] for row in (*ATTACK_SCENES, *RECORD_SCENES, *SILENCE_SCENES, *NETWORK_SCENES)} - {"written-twice"}),
 }
 FAULTS: Final = sorted(f"faults/{file.name}" for file in (FOLDER / "faults").iterdir())

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwcli.calling.words.record_words import choose_partition_by_key, murmur2
+from decoders.records.hash_keys import fnv1a, murmur2
+from kwcli.calling.words.record_words import choose_partition_by_key
 from tests.oracle.asking import ask
 
 # org.apache.kafka.common.utils.UtilsTest#testMurmur2, as signed 32-bit numbers.
@@ -40,3 +41,9 @@ def test_as_java_hashes() -> None:
     assert [murmur2(key) for key in keys] == [
         answer & 0xFFFFFFFF for answer in ask([["murmur2", key.hex()] for key in keys])
     ]
+
+
+def test_fnv1a_is_that_of_sarama() -> None:
+    """The absolute value of FNV-1a's published vectors, as numbers with a sign."""
+    published = {b"": 0x811C9DC5, b"a": 0xE40C292C, b"foobar": 0xBF9CF968, b"b": 0xE70C2DE5}
+    assert {key: fnv1a(key) for key in published} == {key: (1 << 32) - each for key, each in published.items()}

@@ -18,6 +18,7 @@ from decoders.analysis.doctor.identities.observe_identities import (
     observe_transaction_begin,
     observe_transaction_end,
 )
+from decoders.analysis.doctor.keys.observe_keys import observe_keys
 from decoders.analysis.doctor.observe_odd_bytes import observe_refused_batches
 from decoders.analysis.doctor.observe_positions import (
     observe_committed_offsets,
@@ -89,6 +90,8 @@ _OUT_OF_RANGE: Final = 1
 _READ_COMMITTED: Final = 1
 _STABLE: Final = "last_stable_offset"
 _FETCH_OF_ZSTD: Final = 10
+# Of the checksums of batches, one in eight has none of these bits.
+_SAMPLED: Final = 7
 _METADATA_LOG: Final = "__cluster_metadata"
 # Ranges of offsets: the names of how many there are, of their begin and of their end.
 _ACCEPTED: Final = ("accepted", "accepted-from", "accepted")
@@ -147,7 +150,9 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
             code = max(refused.get(place, (0,))) if refused else 0
             offset = offsets.get((named, number), -1)
             for head in read_batch_heads(part.get("records"), raw):
-                magic, codec, count, its_size, _, _, newest, sound, producer, epoch, sequence, _, offset_count, _ = head
+                magic, codec, count, its_size, _, _, newest, sound, producer, epoch, sequence, crc, offset_count, _ = (
+                    head
+                )
                 size += its_size
                 batches += 1
                 records += count
@@ -166,6 +171,8 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
                         if offset >= 0:
                             taken.add_range(_ACCEPTED, offset, offset + offset_count)
                             offset += offset_count
+                if crc is not None and not crc & _SAMPLED and magic == 2 and not code:
+                    observe_keys(seen, exchange, client, place, head)
                 if codec == "none":
                     plain += its_size
                 if code or magic < 2 or not sound or newest is None or newest * NS_PER_MS > time_ns:

@@ -38,6 +38,7 @@ from decoders.analysis.doctor.identities.identity_findings import (
     find_deletion,
     has_logged_in_since,
 )
+from decoders.analysis.doctor.keys.key_findings import KEYS
 from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
 from decoders.analysis.doctor.position_findings import (
     POSITIONS,
@@ -665,6 +666,7 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
         _find_bad_records,
         _find_inefficient_producers,
         *SEQUENCES,
+        *KEYS,
         _find_requests_in_flight,
         _find_client_load,
         *VALUES,

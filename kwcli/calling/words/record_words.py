@@ -13,6 +13,7 @@ from decoders.apis import api
 from decoders.errors import EncodeError
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.convert_field_names import find_field_by_any_name
+from decoders.records.hash_keys import murmur2
 from decoders.records.record_and_batch import Header
 from decoders.schema.api_declaration import Versions
 from decoders.schema.body_json_form import BASE64, REDACTED, bytes_from_json
@@ -40,26 +41,6 @@ def parse_timestamp_ms(text: str, now_ms: int, what: str) -> int:
 
 
 # The partition of a record
-
-
-_SEED: Final = 0x9747B28C
-_FACTOR: Final = 0x5BD1E995
-_SHIFT: Final = 24
-_MASK: Final = 0xFFFFFFFF
-
-
-def murmur2(data: bytes) -> int:
-    """The unsigned 32-bit MurmurHash2 of Kafka's Utils (its own seed, words little-endian)."""
-    value = _SEED ^ len(data)
-    whole = len(data) & ~3
-    for at in range(0, whole, 4):
-        word = int.from_bytes(data[at : at + 4], "little") * _FACTOR & _MASK
-        word = (word ^ word >> _SHIFT) * _FACTOR & _MASK
-        value = value * _FACTOR & _MASK ^ word
-    if len(data) > whole:
-        value = (value ^ int.from_bytes(data[whole:], "little")) * _FACTOR & _MASK
-    value = (value ^ value >> 13) * _FACTOR & _MASK
-    return value ^ value >> 15
 
 
 def choose_partition_by_key(key: bytes, count: int) -> int:

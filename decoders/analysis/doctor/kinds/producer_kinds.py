@@ -157,6 +157,14 @@ PRODUCER_KINDS: Final[dict[str, FindingKind]] = {
         "network, disks and page cache of all replicas carry the full size",
         "set compression.type to lz4 or zstd",
     ),
+    "keys-apart": FindingKind(
+        WARNING,
+        "topic {topic}: {how}: {seen}",
+        "records of one key lie in several partitions: their order is lost, and joins and tables by key go wrong,"
+        " without any error",
+        "have all producers of the topic use one partitioner (of librdkafka: partitioner=murmur2_random, as Java); what"
+        " is written stays where it is",
+    ),
     "skew": FindingKind(
         NOTE,
         "partition {partition} of {topic} gets {share} of the bytes",

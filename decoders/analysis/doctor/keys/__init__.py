@@ -1,0 +1,1 @@
+"""Where producers put the records of a key: which partitioner each of them has."""
