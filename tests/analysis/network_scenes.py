@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any, Final
 
-from decoders.protocol_facts.api_keys import API_VERSIONS, HEARTBEAT, METADATA, PRODUCE
+from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, PRODUCE
 from tests.analysis.scenes import BROKER, FIN, Scene
 
 _OTHER: Final = "10.0.0.8:9092"
@@ -42,6 +42,18 @@ def grown(*sizes: int, again: int = 5, silence: float = 0.1, answered: int = 0) 
         fate: dict[str, Any] = {"took": 0.001} if number < answered else {"took": inf, "again": again}
         scene.ask(at + silence, (PRODUCE, 9), {"acks": 1, "topic_data": topics}, {}, client="big", line=number, **fate)
     return scene.ask(20 * len(sizes), (HEARTBEAT, 3), _BEAT, {}, client="small", line=90)
+
+
+def unread(times: int, size: int = 3000, *, stuck: int = 5, first: bool = False) -> Scene:
+    """New connections on which an answer of some size is begun, and sent again: one after the other."""
+    scene = Scene().ask(0, (HEARTBEAT, 3), _BEAT, {}, client="small", line=90)
+    part = {"partition_index": 0, "error_code": 0, "high_watermark": 0, "records": bytes(size)}
+    answer = {"responses": [{"topic": "photos", "partitions": [part]}]}
+    for number in range(times):
+        if not first:
+            scene.ask(1 + 20 * number, _VERSIONS, _BEGUN, {}, client="big", line=number)
+        scene.ask(1.1 + 20 * number, (FETCH, 11), {"topics": []}, answer, client="big", line=number, stuck=stuck)
+    return scene.ask(20 * times, (HEARTBEAT, 3), _BEAT, {}, client="small", line=90)
 
 
 def entered(
@@ -175,6 +187,10 @@ NETWORK_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         " 10.0.0.9:9092, on 3 new connections, while smaller ones before them are answered: likely full packets are",
     ),
     (
+        *("answers-unheard", unread(3), "error"),
+        "answers of 10.0.0.9:9092 to big (10.0.0.1) to Fetch from 3.1kB on are begun, sent again and again and not",
+    ),
+    (
         *("idle-dropped", grown(700, 700, 700, silence=9), "error"),
         "requests of big (10.0.0.1) to photos on 3 of its connections to 10.0.0.9:9092 are not acknowledged, each after"
         " 8s of silence or more, and new ones are answered: likely a NAT or firewall forgot them",
@@ -210,6 +226,10 @@ NETWORK_NEAR: Final[list[tuple[str, Scene]]] = [
     ("entry-closed", entered(3, 0.001, others=False)),
     ("entry-closed", entered(3, 0.001, known=False)),  # it may not know this version
     ("versions-closed", entered(3, 10, others=False, known=False)),
+    ("answers-unheard", unread(1)),
+    ("answers-unheard", unread(3, stuck=3)),
+    ("answers-unheard", unread(3, first=True)),
+    ("answers-unheard", unread(3, size=900)),
     ("large-unheard", grown(700, 700, 700)),  # each fits into a packet
     ("large-unheard", grown(3000)),  # one connection alone
     ("large-unheard", grown(3000, 3000, again=3)),

@@ -65,12 +65,14 @@ class Scene:
         answered_in: int | None = None,
         says: tuple[int, int] | None = None,
         again: int = 0,
+        stuck: int = 0,
     ) -> Scene:
         """A request, answered `took` seconds later (inf: never), or the connection ends then (`ends`: FIN or RST).
 
         `cut`: as many bytes lack at the request's end; `behind`: bytes behind its last field; `answered_as`: a foreign
         correlation id of the answer, `answered_in`: another version of its layout; `says`:
-        another API key and version in the request's header; `again`: it is sent so often again, each second.
+        another API key and version in the request's header; `again`: it is sent so often again, each second;
+        `stuck`: the answer's first 1000 bytes alone are sent, and so often again, each second.
         """
         key, version = what
         self._asked += 1
@@ -100,7 +102,11 @@ class Scene:
             self._orphans += number != self._asked
             layout = version if answered_in is None else answered_in
             frame = encode_response(key, layout, response or {}, correlation_id=number)
-            self._segments.append((now + round(took * NS), its, False, ACK | PUSH, pack(">i", len(frame)) + frame))
+            frame = pack(">i", len(frame)) + frame
+            for number in range(1 + stuck):
+                flags = ACK | PUSH | (_AGAIN if number else 0)
+                part = frame[:1000] if stuck else frame
+                self._segments.append((now + round(took * NS) + number * NS, its, False, flags, part))
         return self
 
     def reset(self, at: float, *, by_broker: bool = True, broker: str = BROKER) -> Scene:

@@ -120,7 +120,10 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
         for cause in ("large-unheard", "idle-dropped")
     ),
     ("large-unheard", ("retransmissions",), _brokers_and_hosts),
-    ("large-unheard", ("group-behind", "lag-growing"), _clients),
+    ("large-unheard", ("answers-unheard",), _brokers_and_hosts),
+    ("answers-unheard", ("retransmissions",), _brokers_and_hosts),
+    *((cause, ("group-behind", "lag-growing"), _clients) for cause in ("large-unheard", "answers-unheard")),
+    ("answers-unheard", ("unanswered", "requests-pending", "idle-cut"), _clients),
     ("connection-filtered", ("unanswered", "connection-churn", "metadata-storm"), _clients),
     *((cause, ("unanswered", "connection-churn"), _clients) for cause in ("entry-unanswered", "entry-closed")),
     ("advertised-shared", ("leader-moved", "leader-missing"), lambda _: {""}),

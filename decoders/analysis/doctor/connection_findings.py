@@ -18,6 +18,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     format_advertised_address,
     merge_observations,
     most_frequent_clients,
+    name_of_api_key,
     rate_per_second,
 )
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS
@@ -240,10 +241,27 @@ def _find_dropped_connections(case: Case) -> Iterator[Found]:
             yield case.make_finding("large-unheard", requests, **about)
         elif link.last > requests.first and (host, broker) not in lossy:
             # A later request was answered: its connection is another one.
-            about["silence"], about["guess"], about["likely"] = _explain_dropped_connections(link, requests)
+            about["silence"], about["guess"], about["likely"], about["remedy"] = _explain_dropped_connections(
+                link, requests
+            )
             fails = not answered_since and requests.last - requests.first >= _LASTING_NS
             severity = "error" if fails and requests.count >= _FAILED_OFTEN else FINDINGS["idle-dropped"].severity
             yield Found("idle-dropped", severity, requests, about)
+
+
+def _find_unread_answers(case: Case) -> Iterator[Found]:
+    """Connections on which large answers are begun and sent again and again, and never finished."""
+    for (client, host, broker), answers in case.seen.items_of_kind("unread-answer"):
+        deaf = case.seen.get_observation("deaf-to-broker", client, host, broker)
+        cuts, size = len(answers.names["connections"]), -answers.most["least"]
+        is_alive = answers.most["anew"] > answers.first
+        if deaf is None or min(deaf.count, cuts) < _SEVERAL or size < _SEGMENT_LEAST or not is_alive or case.holes:
+            continue
+        apis = [name_of_api_key(key) for key in sorted(map(int, answers.names["apis"]))]
+        about = {"client": client, "client_id": client, "clients": [client], "broker": broker, "host": host}
+        about |= {"apis": apis, "cuts": cuts, "size": format_size(size)}
+        about["others"] = _describe_heard_clients(case, client, host, broker, answers, [])
+        yield case.make_finding("answers-unheard", answers, **about)
 
 
 # The same kind of request that is lost as often, over as long a time, and never answered since, does harm.
@@ -255,8 +273,8 @@ _IDLE_LEAST: Final = 4
 _SEGMENT_LEAST: Final = 1200
 
 
-def _explain_dropped_connections(link: Observation, requests: Observation) -> tuple[str | None, str, str]:
-    """Words for the silence before requests that were lost, and for what likely lost them, in short and in full."""
+def _explain_dropped_connections(link: Observation, requests: Observation) -> tuple[str | None, str, str, str]:
+    """Words for the silence before requests that were lost, what likely lost them (in short, in full), what to do."""
     answers = [*link.list_marked_seconds()]
     silences = []
     for second in requests.list_marked_seconds():
@@ -272,6 +290,7 @@ def _explain_dropped_connections(link: Observation, requests: Observation) -> tu
             forgotten,
             "likely something between the two has forgotten the silent connections and drops their packets: a NAT,"
             f" firewall or load balancer after an idle time-out that is shorter than this{besides if is_large else ''}",
+            _KEEP_ALIVE,
         )
     if not is_large and len(requests.names.get("outgrown", ())) == len(requests.names.get("connections", ())):
         return (
@@ -280,13 +299,20 @@ def _explain_dropped_connections(link: Observation, requests: Observation) -> tu
             "something between the two lets connections begin and then drops their packets, like a firewall that looks"
             " into them or a path of which a part fails; silence before does not explain it, nor does size"
             f" ({format_size(size)} fit into one packet)",
+            "look at firewalls, proxies and routes between the two, and capture on both sides",
         )
     return (
         None,
         "a NAT or firewall forgot them, or full packets are lost (MTU)" if is_large else forgotten,
         "likely something between the two has forgotten the connections and drops their packets: a NAT, firewall or"
         f" load balancer after its idle time-out, or restarted{besides if is_large else ''}",
+        _KEEP_ALIVE,
     )
+
+
+_KEEP_ALIVE: Final = (
+    "set connections.max.idle.ms of clients below that time-out, or raise the time-out; TCP keep-alive helps too"
+)
 
 
 def _are_only_large_ones_lost(requests: Observation) -> bool:
@@ -499,6 +525,7 @@ REACHABILITY: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_connection_churn_and_losses,
     _find_cut_connections,
     _find_dropped_connections,
+    _find_unread_answers,
     _find_refused_heads,
     _find_refused_connections,
 )

@@ -218,6 +218,8 @@ class Doctor:
         extra = exchange.extra or {}
         if extra.get("retransmitted"):
             link.add_to_sum("retransmitted", 1)
+            if exchange.response_ns is not None and exchange.response_end_ns is None and exchange.place:
+                self._observe_unread_answer(exchange, client)
         if "remarks" in extra:
             observe_misplaced_answer(self._seen, exchange, client)
         return bool(exchange._failed or "remarks" in extra) and observe_odd_bytes(self._seen, exchange, client)
@@ -317,6 +319,16 @@ class Doctor:
             its.count_name("outgrown", info.client)
             its.keep_greatest("least", -size)
             its.keep_greatest("anew", info.began_ns)
+
+    def _observe_unread_answer(self, exchange: Exchange, client: str) -> None:
+        """Observe an answer that was begun and sent again, and not finished, behind others that were."""
+        info = exchange.connection_info
+        its = self._seen.get_or_make("unread-answer", client, host_of(info.client), info.broker)
+        its.count_exchange(exchange)
+        its.count_name("connections", info.client)
+        its.count_name("apis", str(exchange.api_key))
+        its.keep_greatest("anew", info.began_ns)
+        its.keep_greatest("least", -(exchange.response_size or 0))
 
     def _observe_large_sizes(self, exchange: Exchange, api_key: int, client: str) -> None:
         if exchange.outcome == "complete" and (exchange.request_size or 0) >= _SIZED:

@@ -99,9 +99,10 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
     ),
     "request-too-large": FindingKind(
         ERROR,
-        "{broker} closes the connection on {api} of {client}{to} from {size} on{tally}{smaller}",
-        "the request is likely larger than socket.request.max.bytes of the broker (100 MiB by default), which closes"
-        " without an answer; the client sends it again, in vain",
+        "{broker} closes the connection on {api} of {client}{to} from {size} on{tally}{smaller}: likely"
+        " above its socket.request.max.bytes",
+        "a broker closes without an answer on a request that is larger than this setting (100 MiB by default); the"
+        " client sends it again, in vain",
         "lower max.request.size and batch.size of the client, or raise socket.request.max.bytes",
     ),
     "tls-refused": FindingKind(
@@ -194,7 +195,7 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
         "requests of {client} ({host}){to} on {cuts} of its connections to {broker} are not acknowledged{silence}, and"
         " new ones are answered: {guess}",
         "{likely}",
-        "set connections.max.idle.ms of clients below that time-out, or raise the time-out; TCP keep-alive helps too",
+        "{remedy}",
     ),
     "large-unheard": FindingKind(
         ERROR,
@@ -202,6 +203,15 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
         " {cuts} new connections, while smaller ones before them are answered: likely full packets are lost (MTU)",
         "likely packets above a size get lost on the way: an MTU that is smaller there (a tunnel, VPN or overlay), and"
         " no ICMP message that says so{others}",
+        "find the largest packet that passes (ping -M do -s SIZE, tracepath); lower the MTU of the interfaces or clamp"
+        " the MSS of TCP, and let ICMP type 3 code 4 (IPv6: type 2) pass",
+    ),
+    "answers-unheard": FindingKind(
+        ERROR,
+        "answers of {broker} to {client} ({host}) to {apis} from {size} on are begun, sent again and again and not"
+        " finished, on {cuts} connections, while smaller ones before them arrive: likely full packets are lost (MTU)",
+        "likely packets above a size get lost on the way to the client: an MTU that is smaller there (a tunnel, VPN or"
+        " overlay), and no ICMP message that says so{others}",
         "find the largest packet that passes (ping -M do -s SIZE, tracepath); lower the MTU of the interfaces or clamp"
         " the MSS of TCP, and let ICMP type 3 code 4 (IPv6: type 2) pass",
     ),
