@@ -5,6 +5,7 @@ No analysis is loaded for it: findings are rows, as `kw doctor -o ndjson` has th
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -94,7 +95,11 @@ def _format_paragraph(row: Row, settings: Settings, *, brief: bool) -> list[str]
 def _add_count(title: str, row: Row) -> str:
     """The title with how often it was: behind the error that is counted, else at its end; once alone."""
     count, error = row["count"], row.get("error")
-    if count <= 1 or row["id"] in _STATES or f", {count:,} times" in title:
+    if (
+        count <= 1
+        or row["id"] in _STATES
+        or re.search(rf"(?<![\w,.]){count:,} (?:times|connections)\b(?! a second)", title)
+    ):
         return title
     counted = f"{error} ({row['api']})" if row.get("api") else f"{error}"
     before, found, behind = title.partition(counted) if error else (title, "", "")

@@ -343,8 +343,8 @@ REFUSAL_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     ),
     (
         *("answered-with-error", session_timeouts(45_000, *[180_000] * 4), "error"),
-        "group billing: INVALID_SESSION_TIMEOUT (JoinGroup): invoicing-1 asks for session.timeout.ms=180000; 45000 was"
-        " taken before, last at ",
+        "group billing: INVALID_SESSION_TIMEOUT (JoinGroup), 4 times, every 4s: invoicing-1 asks for"
+        " session.timeout.ms=180000; 45000 was taken before, last at ",
     ),
     ("answered-with-error", session_timeouts(*[180_000] * 4, every=1), "warning", "group billing: INVALID_SESSION_TIM"),
     (

@@ -1487,3 +1487,22 @@ def test_reasons_that_members_gave_are_said_in_text() -> None:
     (line,) = _finding_details({**row, "meaning": "", "remedy": "", "evidence": []}, Settings())
     assert line.startswith("clients: app, reasons: left\\n; b")
     assert line.count("; ") + 1 == _NAMED
+
+
+@pytest.mark.parametrize(
+    ("title", "counted"),
+    [
+        ("topic a: X (Fetch): the position 5", "topic a: X (Fetch) ×6: the position 5"),
+        ("topic a: X", "topic a: X ×6"),
+        ("a closes, 6 of 6 times, and more", "a closes, 6 of 6 times, and more"),
+        ("logins fail with X, 6 times, every 2s: no", "logins fail with X, 6 times, every 2s: no"),
+        ("a asks 6 times a second", "a asks 6 times a second ×6"),
+        ("a breaks off: 6 connections", "a breaks off: 6 connections"),
+        ("a breaks off on 16 connections", "a breaks off on 16 connections ×6"),
+    ],
+)
+def test_how_often_stands_once_and_beside_what_it_counts(title: str, counted: str) -> None:
+    row: dict[str, Any] = {"id": "x", "severity": "error", "title": title, "count": 6, "first": None, "last": None}
+    row |= {"error": "X", "clients": [], "evidence": [], "meaning": "", "remedy": ""}
+    row |= {"api": "Fetch"} if "Fetch" in title else {}
+    assert format_findings_in_brief([row], Settings()).splitlines()[0] == f"✗  {counted}"

@@ -177,9 +177,12 @@ def has_stopped(case: Case, seen: Observation) -> bool:
     return case.last - seen.last > (pause + 1) * NS if pause else case.last > seen.last
 
 
-def describe_retry_pace(case: Case, seen: Observation) -> str | None:
-    """Words for how often and how fast a client tries again; None where it is no loop."""
-    if seen.count < max(case.limits["loop.least"], 2):
+def describe_retry_pace(case: Case, seen: Observation, *, refused_for_good: bool = False) -> str | None:
+    """Words for how often and how fast a client tries again; None where it is no loop.
+
+    `refused_for_good`: what it asks for is refused whenever it asks; then a few times are a loop.
+    """
+    if seen.count < max(case.limits["errors.few"] if refused_for_good else case.limits["loop.least"], 2):
         return None
     every = describe_duration((seen.last - seen.first) / (seen.count - 1) / MS)
     return f", {seen.count:,} times, every {every}"

@@ -262,8 +262,9 @@ def _make_error_finding(case: Case, what: str, kind: str, subject: str | None, s
     if what == "login-failed":
         illegal = code == _ILLEGAL_STATE
         values |= (explain_second_login if illegal else find_changed_login)(case, names[0], whole)
-    if what in ("login-failed", "version-refused") and not went_on:
-        values["pace"] = describe_retry_pace(case, whole)
+    if not went_on and (what in ("login-failed", "version-refused") or _is_final(code, some)):
+        for_good = what == OTHER
+        values["pace"] = describe_retry_pace(case, whole, refused_for_good=for_good)
     if severity != "note":
         errors = [(code, key, client, kind, subject) for client, key, code, _ in some]
         values["told"] = describe_refusal(case, what, (kind, subject), errors, whole)

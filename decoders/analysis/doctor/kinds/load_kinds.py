@@ -95,7 +95,7 @@ LOAD_KINDS: Final[dict[str, FindingKind]] = {
         " may then send other records in its place (CVE-2026-35554), likely without an error",
         "upgrade the client to 3.9.2, 4.0.2, 4.1.2 or 4.2.0; find out why the broker answers so late",
     ),
-    **dict.fromkeys(("quota-exceeded", "answered-with-error"), FindingKind(WARNING, "{subject}: {error}{by}")),
+    **dict.fromkeys(("quota-exceeded", "answered-with-error"), FindingKind(WARNING, "{subject}: {error}{by}{pace}")),
     **dict.fromkeys(("already-there", "switched-off"), FindingKind(NOTE, "{subject}: {error}{by}")),
     "telemetry-refused": FindingKind(NOTE, "{subject}: {error}{by}"),
 }
