@@ -197,7 +197,7 @@ LOGIN_FAILED: Final = 58
 IDENTITY_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("login-failed", bearer(BEGUN // NS - 60), "error"),
-        "logins of app (s) fail with SASL_AUTHENTICATION_FAILED, 12 times, every 3s: its token was valid until 2026-",
+        "logins of app (s) fail with SASL_AUTHENTICATION_FAILED, 12 times, every 3s: its token expired at 2026-",
     ),
     (
         *("name-shared", transactional_ids("abab"), "error"),

@@ -118,8 +118,8 @@ def test_a_login_that_worked_after_a_change_does_not_fail_for_it() -> None:
 
 
 def test_a_token_that_is_valid_is_not_blamed() -> None:
-    assert "token was valid" in row_of("login-failed", bearer(BEGUN // NS - 60))["title"]
-    assert "token was valid" not in row_of("login-failed", bearer(BEGUN // NS + 3600))["title"]
+    assert "token expired at" in row_of("login-failed", bearer(BEGUN // NS - 60))["title"]
+    assert "token expired at" not in row_of("login-failed", bearer(BEGUN // NS + 3600))["title"]
 
 
 @pytest.mark.parametrize(
@@ -145,6 +145,7 @@ def test_a_second_login_that_comes_too_soon_is_over_where_logins_succeed_from_th
     scene.ask(9, (12, 3), {"group_id": "g"}, {})
     rows = [row for row in folded(scene.rows(Doctor())).rows() if row.get("error") == "ILLEGAL_SASL_STATE"]
     assert [row.get("went_on", False) for row in rows] == [not fails]
+    assert [row["severity"] for row in rows] == ["note" if fails else "warning"]
     assert "logs in again on a connection that has a login" in rows[0]["meaning"]
 
 

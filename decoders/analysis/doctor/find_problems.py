@@ -262,6 +262,8 @@ def _make_error_finding(case: Case, what: str, kind: str, subject: str | None, s
     if what == "login-failed":
         illegal = code == _ILLEGAL_STATE
         values |= (explain_second_login if illegal else find_changed_login)(case, names[0], whole)
+        explained = illegal and _do_logins_fail_later(case, {names[0]}, whole.last)
+        severity = "note" if explained else severity  # why its logins fail is another finding
     if not went_on and (what in ("login-failed", "version-refused") or _is_final(code, some)):
         for_good = what == OTHER
         values["pace"] = describe_retry_pace(case, whole, refused_for_good=for_good)

@@ -144,7 +144,7 @@ def find_changed_login(case: Case, client: str, seen: Observation) -> dict[str, 
         until = sorted(token.names["until"])
         renewed = len(until) > 1 or has_logged_in_since(case, client, seen)
         return {
-            "changed": f": its token was valid until {until[-1].replace('.000000', '')}"
+            "changed": f": its token expired at {until[-1].replace('.000000', '')}"
             f"{'' if renewed else ' and was never renewed'}",
             "remedy": f"have {escape_for_sentence(client)} fetch a new token before each login (a login callback, or"
             " sasl.oauthbearer.token.endpoint.url), and compare its clock with the issuer's",
