@@ -261,11 +261,13 @@ def read_certificate_facts(der: bytes) -> CertificateFacts | None:
 
 
 def _read_alternative_names(certificate: Certificate) -> str:
+    """The names and addresses of hosts, with commas between them; empty where there are none or they are unreadable."""
     from cryptography import x509
 
+    unreadable = (ValueError, TypeError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType)
     try:
         found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (x509.ExtensionNotFound, x509.DuplicateExtension):
+    except (x509.ExtensionNotFound, *unreadable):
         return ""
     return ", ".join(str(each.value) for each in found if isinstance(each, x509.DNSName | x509.IPAddress))
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import shutil
 import ssl
 import subprocess
+from datetime import UTC, datetime
 from itertools import pairwise
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -103,6 +107,35 @@ def test_a_certificate(certificate: bytes) -> None:
     assert (facts.subject, facts.issuer) == ("CN=kafka1,O=Example", "CN=kafka1,O=Example")
     assert facts.expires.startswith("20")
     assert read_certificate_facts(certificate[:-1]) is None
+
+
+def make_certificate_with_names(names: bytes) -> bytes:
+    """A certificate whose extension of subject alternative names has these bytes."""
+    key = Ed25519PrivateKey.generate()
+    who = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "kafka1")])
+    made = x509.CertificateBuilder(who, who, key.public_key(), 5)
+    made = made.not_valid_before(datetime(2024, 1, 1, tzinfo=UTC)).not_valid_after(datetime(2030, 1, 1, tzinfo=UTC))
+    made = made.add_extension(x509.UnrecognizedExtension(x509.ObjectIdentifier("2.5.29.17"), names), critical=False)
+    return made.sign(key, None).public_bytes(Encoding.DER)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ("300382016b", "k"),  # dNSName
+        ("3000", ""),
+        ("3002a300", ""),  # x400Address
+        ("3004a502a100", ""),  # ediPartyName
+        ("300587030a0000", ""),  # iPAddress of three bytes
+        ("30038201ff", ""),  # dNSName that is no ASCII
+        ("3003880180", ""),  # registeredID that is no object identifier
+        ("3082", ""),  # cut
+    ],
+)
+def test_unreadable_alternative_names_leave_the_other_facts(names: str, said: str) -> None:
+    facts = read_certificate_facts(make_certificate_with_names(bytes.fromhex(names)))
+    assert facts is not None
+    assert (facts.subject, facts.expires, facts.names) == ("CN=kafka1", "2030-01-01T00:00:00Z", said)
 
 
 @given(st.lists(st.binary(max_size=300), max_size=6), st.data())
