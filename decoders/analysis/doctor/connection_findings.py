@@ -233,7 +233,11 @@ def _find_dropped_connections(case: Case) -> Iterator[Found]:
         about["topics"] = sort_names_by_count(requests.names.get("topics", {}))[:LISTED] or None
         about["to"] = f" to {escape_for_sentence(about['topics'])}" if about["topics"] else None
         if _are_only_large_ones_lost(requests):
-            about["cuts"] = len(requests.names["outgrown"])
+            new = len(requests.names["outgrown"])
+            older = len(requests.names.get("connections", ())) - new
+            about["where"] = (
+                f"{new:,} new connections" if older <= 0 else f"{new:,} new connections and {older:,} older"
+            )
             about["size"] = format_size(-requests.most["least"])
             unread = _list_unread_clients(case, host, broker, requests)
             about["clients"] = [client, *unread][:LISTED]

@@ -200,7 +200,7 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
     "large-unheard": FindingKind(
         ERROR,
         "requests of {client} ({host}){to} from {size} on are sent again and again and not acknowledged by {broker}, on"
-        " {cuts} new connections, while smaller ones before them are answered: likely full packets are lost (MTU)",
+        " {where}, while smaller ones before them are answered: likely full packets are lost (MTU)",
         "likely packets above a size get lost on the way: an MTU that is smaller there (a tunnel, VPN or overlay), and"
         " no ICMP message that says so{others}",
         "find the largest packet that passes (ping -M do -s SIZE, tracepath); lower the MTU of the interfaces or clamp"
