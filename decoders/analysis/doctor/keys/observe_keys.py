@@ -31,7 +31,7 @@ _PACKED_MOST: Final = 1 << 14
 _PLAIN_MOST: Final = 1 << 18
 _KEY_MOST: Final = 256
 # So many keys of a client and topic are enough.
-_KEYS_MOST: Final = 128
+_KEYS_MOST: Final = 64
 
 
 def observe_keys(
