@@ -665,14 +665,14 @@ class Ended(Seen):
 
     @property
     def entry(self) -> Literal["refused", "silent", "unheard"] | None:
-        """How a connection was not accepted (`unheard`: SYN and SYN-ACK came again and again); None for all others."""
+        """How a connection was not accepted (`unheard`: SYN, SYN-ACK again and again alone); None for all others."""
         if not self.opened or self.client_bytes or self.server_bytes:
             return None
         if not self.server_packets:
             return "silent"
         if self.how in ("rst", "fin"):
             return "refused" if self.how == "rst" and not self.server_quiet_ns and self.server_packets == 1 else None
-        return "unheard" if min(self.client_packets, self.server_packets) > 2 else None
+        return "unheard" if self.client_packets == 1 + self.client_again > 2 < self.server_packets else None
 
     def _count_segments_of_halves(self, client: Half, server: Half) -> None:
         self.client_packets, self.client_bytes, self.client_gaps = client.packets, client.size, client.gaps

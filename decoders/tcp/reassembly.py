@@ -457,6 +457,7 @@ class Reassembly:
             if half.syn:
                 if time_ns - half.last_ns > TWICE_NS:  # sent again, not captured twice
                     half.packets += 1
+                    half.again += 1
                     half.last_ns = time_ns
                 return None
             if half.started and half.place > half.first:

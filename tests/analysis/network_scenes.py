@@ -31,6 +31,33 @@ def filtered(
     return _nodes(29, scene, "new", line=1)
 
 
+def restarted(*refused: float, back: float = 12) -> Scene:
+    """Node 2 refuses all connections at some times; the client of another host connects again as it is back."""
+    scene = _nodes(0.1, _nodes(0, Scene(), "gives-up", line=1), "comes-back", host="10.0.0.4", line=1)
+    for at in (0.5, 1.5):
+        scene.ask(at, (HEARTBEAT, 3), _BEAT, {}, client="gives-up", broker=_OTHER)
+        scene.ask(at, (HEARTBEAT, 3), _BEAT, {}, client="comes-back", host="10.0.0.4", broker=_OTHER)
+    for at in refused:
+        scene.knock(at, _OTHER)
+        if at < back:
+            scene.knock(at, _OTHER, host="10.0.0.4")
+    for at in range(6):
+        scene.ask(back + 2 * at, (HEARTBEAT, 3), _BEAT, {}, client="comes-back", host="10.0.0.4", broker=_OTHER, line=2)
+    return _nodes(29, scene, "gives-up", line=1)
+
+
+def entries_of_two(took: float, *, first: bool = True) -> Scene:
+    """New connections of two clients at one broker, which answers neither; `first`: it has answered a third before."""
+    scene = Scene()
+    if first:
+        scene.ask(0, _VERSIONS, _BEGUN, _SERVES, client="old", line=90)
+    for number in range(4):
+        at = 5 + 20 * number
+        scene.ask(at, _VERSIONS, _BEGUN, client="new", line=number, took=took, ends=FIN)
+        scene.ask(at + 1, _VERSIONS, _BEGUN, client="newer", line=number, took=took, ends=FIN, host="10.0.0.2")
+    return scene
+
+
 def grown(*sizes: int, again: int = 5, silence: float = 0.1, answered: int = 0) -> Scene:
     """New connections that answer ApiVersions, and then acknowledge no Produce of some size: one after the other."""
     scene = Scene().ask(0, (HEARTBEAT, 3), _BEAT, {}, client="small", line=90)
@@ -79,13 +106,28 @@ def entered(
 _SERVES: Final = {"api_keys": [{"api_key": key, "min_version": 0, "max_version": 9} for key in (3, 12, 18)]}
 
 
-def listed(*hosts: str, times: int = 12, every: float = 1, more: bool = False) -> Scene:
-    """A client that asks for metadata again and again: these are the hosts of the nodes, from 1 on."""
+def listed(
+    *hosts: str, times: int = 12, every: float = 1, more: bool = False, code: int = 0, other: str = _OTHER
+) -> Scene:
+    """A client that asks for metadata again and again, of a topic with a code: these are the nodes' hosts, from 1 on.
+
+    Another one asks the node at `other`.
+    """
     nodes = [{"node_id": number, "host": host, "port": 9092} for number, host in enumerate(hosts, 1)]
-    scene = Scene().ask(0, (HEARTBEAT, 3), _BEAT, {}, client="other", line=90)
+    scene = Scene().ask(0, (HEARTBEAT, 3), _BEAT, {}, client="other", line=90, broker=other)
+    answer = {"brokers": nodes, "topics": [{"name": "orders", "error_code": code, "partitions": []}]}
     for number in range(times):
-        scene.ask(number * every, (METADATA, 9), {}, {"brokers": nodes, "topics": []}, client="shop")
+        scene.ask(number * every, (METADATA, 9), {}, answer, client="shop")
     return scene.ask(2, (HEARTBEAT, 3), _BEAT, {}, client="shop") if more else scene
+
+
+def replaced(*numbers: int) -> Scene:
+    """Answers that list these nodes at one address, one after the other: a load balancer asks old and new brokers."""
+    scene = Scene()
+    for at, number in enumerate(numbers):
+        node = {"node_id": number, "host": "10.0.0.8", "port": 9092}
+        scene.ask(at, (METADATA, 9), {}, {"brokers": [node], "topics": []})
+    return scene
 
 
 def alerted(alert: int, *, by_broker: bool = True, hello: bytes = b"", times: int = 3, at: str = BROKER) -> Scene:
@@ -205,6 +247,8 @@ NETWORK_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     ),
 ]
 NETWORK_BESIDES: Final[dict[str, set[str]]] = {}
+# A broker that answers no client any more.
+DEAD_ENTRY: Final = entries_of_two(10, first=False)
 NETWORK_NEAR: Final[list[tuple[str, Scene]]] = [
     ("tls-refused", alerted(45, by_broker=False, at="10.0.0.5:26500")),
     ("tls-refused", alerted(45, by_broker=False, at="10.0.0.9:443")),
@@ -216,12 +260,21 @@ NETWORK_NEAR: Final[list[tuple[str, Scene]]] = [
     # A connection is accepted meanwhile, or afterwards.
     ("connection-filtered", filtered(3, 12).ask(14, (HEARTBEAT, 3), _BEAT, {}, client="new", broker=_OTHER, line=5)),
     ("no-connection", filtered(3, tries=2, heard=True)),
+    # A pool holds open connections on which nothing is asked.
+    ("connection-filtered", filtered().connect(3, _OTHER, kept_alive=4).connect(4, _OTHER, kept_alive=4)),
+    ("no-connection", filtered(until=2).connect(3, _OTHER, kept_alive=4)),
+    ("connection-filtered", restarted(5, 7, 9)),
+    ("connection-filtered", restarted(5, 7, 9, 11, 12.5)),  # its listener opens a moment later for one host
     ("advertised-shared", listed("10.0.0.9", "10.0.0.8")),
+    ("advertised-shared", replaced(1, 4, 1, 4)),
     ("client-stranded", listed("10.0.0.9", "10.0.0.8")),
     ("client-stranded", listed("10.0.0.9", "kafka-2.internal", every=4)),
     ("client-stranded", listed("10.0.0.9", "kafka-2.internal", more=True)),
     ("client-stranded", listed("10.0.0.9", "kafka-2.internal").knock(3, _OTHER)),
+    ("client-stranded", listed("10.0.0.9", "kafka-2.internal", code=3)),  # it waits for a topic
+    ("client-stranded", listed("10.0.0.9", "kafka-2.internal", other=BROKER)),  # the rest may not be captured
     ("entry-unanswered", entered(2, 10)),
+    ("entry-closed", entries_of_two(0.001)),  # a load balancer that has no broker any more
     ("entry-closed", entered(2, 0.001)),
     ("entry-closed", entered(3, 0.001, others=False)),
     ("entry-closed", entered(3, 0.001, known=False)),  # it may not know this version

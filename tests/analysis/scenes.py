@@ -158,6 +158,18 @@ class Scene:
             self._segments.append((now + 1000, its, False, RST | ACK, b""))
         return self
 
+    def connect(self, at: float, broker: str, *, host: str = "10.0.0.1", kept_alive: int = 0) -> Scene:
+        """A connection without a byte that stays open, with as many keep-alives, one each 5 s."""
+        self._asked_ports += 1
+        its = Line(host, broker, 40_000 + self._asked_ports)
+        now = round(BEGUN + at * NS)
+        for number, (by_client, flags) in enumerate(((True, SYN), (False, SYN | ACK), (True, ACK))):
+            self._segments.append((now + number * 1000, its, by_client, flags, b""))
+        for number in range(1, 1 + kept_alive):
+            for by_client in (True, False):
+                self._segments.append((now + number * 5 * NS + (not by_client), its, by_client, ACK, b""))
+        return self
+
     def speak(
         self,
         at: float,

@@ -55,7 +55,7 @@ from kwcli.run_environment import Exit
 from tests.analysis.attack_scenes import ATTACK_BESIDES, ATTACK_NEAR, ATTACK_SCENES
 from tests.analysis.identity_scenes import IDENTITY_BESIDES, IDENTITY_NEAR, IDENTITY_SCENES
 from tests.analysis.key_scenes import KEY_NEAR, KEY_SCENES
-from tests.analysis.network_scenes import NETWORK_BESIDES, NETWORK_NEAR, NETWORK_SCENES
+from tests.analysis.network_scenes import DEAD_ENTRY, NETWORK_BESIDES, NETWORK_NEAR, NETWORK_SCENES
 from tests.analysis.record_scenes import RECORD_BESIDES, RECORD_NEAR, RECORD_SCENES
 from tests.analysis.refusal_scenes import REFUSAL_BESIDES, REFUSAL_NEAR, REFUSAL_SCENES
 from tests.analysis.scenes import BEGUN, BROKER, FIN, MS, NS, RST, Scene
@@ -1285,6 +1285,12 @@ def test_a_scene_shows_its_finding(what: str, scene: Scene, severity: str, title
 def test_what_comes_near_is_none(what: str, scene: Scene) -> None:
     rows = folded(scene.rows(Doctor())).rows()
     assert what not in {row["id"] for row in rows}
+
+
+def test_clients_without_answers_do_not_go_on() -> None:
+    rows = [row for row in folded(DEAD_ENTRY.rows(Doctor())).rows() if row["id"] == "entry-unanswered"]
+    assert [row["clients"] for row in rows] == [["new"], ["newer"]]
+    assert not [row["title"] for row in rows if "go on" in row["title"]]
 
 
 def test_batches_of_an_older_state_are_taken_for_batches_sent_again() -> None:

@@ -15,6 +15,7 @@ from decoders.analysis.doctor.identities.observe_identities import (
     observe_new_credentials,
     observe_producer_start,
     observe_sasl_handshake,
+    observe_shared_addresses,
     observe_transaction_begin,
     observe_transaction_end,
 )
@@ -484,6 +485,7 @@ def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> No
         _observe_advertised_address(seen, exchange, node, number)
     if nodes:
         seen.get_or_make("listing").count_answer(exchange)
+        observe_shared_addresses(seen, exchange, structs_at(answer, "brokers"))
     seen.get_or_make("metadata", client).count_exchange(exchange)
     for element in structs_at(answer, "topics"):
         topic = topic_of_element(exchange, element)

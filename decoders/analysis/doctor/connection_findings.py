@@ -53,20 +53,11 @@ def _find_unreachable_listeners(case: Case) -> Iterator[Found]:
 
 
 def _find_shared_addresses(case: Case) -> Iterator[Found]:
-    """Nodes that a broker lists at one address at the same time: clients reach whichever answers there."""
-    found: dict[tuple[str, str], dict[int, Observation]] = defaultdict(dict)
-    for (asked, number, host, port), seen in case.seen.items_of_kind("advertised"):
-        found[asked, format_advertised_address(host, port)][number] = seen
-    shared: dict[str, list[tuple[tuple[int, ...], Observation]]] = defaultdict(list)
-    for (_, address), nodes in found.items():
-        begin, end = max(its.first for its in nodes.values()), min(its.last for its in nodes.values())
-        if len(nodes) >= _SEVERAL and begin <= end:
-            shared[address].append((tuple(sorted(nodes)), merge_observations(nodes.values())))
-    for address, some in shared.items():
-        numbers = sorted({number for nodes, _ in some for number in nodes})
-        whole = merge_observations(seen for _, seen in some)
-        clients = most_frequent_clients(whole)
-        yield case.make_finding("advertised-shared", whole, nodes=numbers, address=address, clients=clients)
+    """Nodes that one answer lists at one address: clients reach whichever answers there."""
+    for (host, port), seen in case.seen.items_of_kind("shared-address"):
+        numbers, address = sorted(map(int, seen.names["nodes"])), format_advertised_address(host, port)
+        clients = most_frequent_clients(seen)
+        yield case.make_finding("advertised-shared", seen, nodes=numbers, address=address, clients=clients)
 
 
 def _find_stranded_clients(case: Case) -> Iterator[Found]:
@@ -79,16 +70,20 @@ def _find_stranded_clients(case: Case) -> Iterator[Found]:
         places[client].append((host, broker))
     busy = {client for client, key, _ in case.done if key not in _BEGINNINGS}
     failed = {host for (host, *_), _ in case.seen.items_of_kind("no-entry")}
+    refused = {client for (_, key, client, _, _), _ in case.seen.items_of_kind("error") if key == METADATA}
     limits = case.limits
     for (client,), seen in case.seen.items_of_kind("metadata"):
-        if client in busy or client == OWN_CLIENT_ID or len(places[client]) != 1:
+        if client in busy | refused or client == OWN_CLIENT_ID or len(places[client]) != 1:
             continue
         ((host, broker),) = places[client]
+        # Where nobody is seen at another node, the way there may not be captured.
+        is_captured = any(where != broker for its, some in places.items() if its != client for _, where in some)
         named = sorted(address for address in nodes[broker] if _is_name(address))
         rate = rate_per_second(seen, seen.count)
         if (
             len(nodes[broker]) >= _SEVERAL
             and named
+            and is_captured
             and host not in failed
             and seen.count >= limits["advertised.asked"]
             and rate >= limits["advertised.rate"]
@@ -443,18 +438,33 @@ def _describe_filter(how: str, *, is_own: bool) -> str:
 def _describe_living_broker(case: Case, host: str, address: str, seen: Observation) -> str | None:
     """Words for who is answered by a broker while it answers no new connection of a host; None where it is nobody."""
     answered = case.seen.get_observation("answered", address)
-    if answered is None or not any(second > seen.first // NS for second in answered.list_marked_seconds()):
+    if answered is None or not _is_marked_within(answered, seen):
         return None
+    shut_out = {
+        who
+        for (who, where, _), its in case.seen.items_of_kind("no-entry")
+        if where == address and who != host and its.first <= seen.last and its.last >= seen.first
+    }
     going = [
         (who, client)
         for (client, who, where), its in case.seen.items_of_kind("client")
-        if where == address and its.last > max(seen.first, seen.last - _GOING_NS) and client != OWN_CLIENT_ID
+        if where == address
+        and who not in shut_out
+        and client != OWN_CLIENT_ID
+        and its.last > seen.last - _GOING_NS
+        and _is_marked_within(its, seen)
     ]
     older = sorted({client for who, client in going if who == host})
     if older:
         return f"{_OLDER}{escape_for_sentence(older)} go on"
     others = sorted({who for who, _ in going})
     return f"those of {escape_for_sentence(others)} go on" if others else None
+
+
+def _is_marked_within(answers: Observation, refusals: Observation) -> bool:
+    """Whether a second of answers is strictly between the first and the last refusal: not before, not since."""
+    begin, end = refusals.first // NS, refusals.last // NS
+    return any(begin < second < end for second in answers.list_marked_seconds())
 
 
 def _describe_harmed(clients: list[str]) -> str | None:

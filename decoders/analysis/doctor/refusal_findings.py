@@ -274,13 +274,7 @@ def _find_unanswered_entry(case: Case, client: str, broker: str, unanswered: Obs
     seen = case.seen.get_observation("mute", client, broker)
     if seen is None or seen.count < case.limits["unanswered.least"] or -seen.most["shortest"] < NS:
         return None
-    others = sorted(
-        {
-            who
-            for (who, _, where), its in case.seen.items_of_kind("client")
-            if where == broker and who != client and its.last > unanswered.first
-        }
-    )
+    others = _list_answered_clients(case, broker, {client}, unanswered.first)
     about: dict[str, Any] = {"client": client, "clients": [client], "broker": broker}
     about["living"] = f", while others there go on ({escape_for_sentence(others)})" if others else None
     about["lasted"] = describe_duration(seen.most["longest"] / MS)
@@ -290,16 +284,24 @@ def _find_unanswered_entry(case: Case, client: str, broker: str, unanswered: Obs
     return Found("entry-unanswered", kind.went_on if over else kind.severity, seen, about)
 
 
+def _list_answered_clients(case: Case, broker: str, but: set[str], since_ns: int) -> list[str]:
+    """Other clients that a broker has answered since then, all of whose new connections it answers."""
+    mute = {who for (who, where), _ in case.seen.items_of_kind("mute") if where == broker}
+    return sorted(
+        {
+            who
+            for (who, _, where), its in case.seen.items_of_kind("client")
+            if where == broker and who not in but | mute and its.most.get("second", 0) * NS > since_ns
+        }
+    )
+
+
 def _find_shut_out_hosts(case: Case) -> dict[tuple[str, str], Found]:
     """Host and broker → a finding where the broker closes new connections of the host at once, and serves others."""
     found = {}
     for (host, broker), seen in case.seen.items_of_kind("shut-out"):
         names = seen.names["clients"]
-        others = {
-            who
-            for (who, _, where), its in case.seen.items_of_kind("client")
-            if where == broker and who not in names and its.last > seen.first
-        }
+        others = _list_answered_clients(case, broker, {*names}, seen.first)
         is_headed = any(where == broker for (_, where, _), _ in case.seen.items_of_kind("head"))
         knows_versions = any(where == broker for where, _ in case.offers)
         if seen.count < case.limits["unanswered.least"] or not others or is_headed or not knows_versions:
@@ -313,7 +315,7 @@ def _find_shut_out_hosts(case: Case) -> dict[tuple[str, str], Found]:
                 f": likely its limit for one address (max.connections.per.ip), as {_describe_open_connections(stays)}"
             )
         else:
-            about["living"] = f", while others there go on ({escape_for_sentence(sorted(others))})"
+            about["living"] = f", while others there go on ({escape_for_sentence(others)})"
         over = all(case.answered.get((client, API_VERSIONS), 0) > seen.last for client in names)
         about["went_on"] = over or None
         kind = FINDINGS["entry-closed"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.doctor.refused.observe_refusals import observe_accepted_values
 from decoders.analysis.exchange_facts import GATHERINGS, topic_of_element, view_or_empty
@@ -12,6 +12,8 @@ from decoders.protocols.read_sasl_messages import FINAL_ANSWERS, family_of_mecha
 from decoders.wire.format_and_escape_text import format_rfc3339
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from decoders.analysis.doctor.observations import Observations
     from decoders.exchanges.exchange import Exchange
 
@@ -25,6 +27,7 @@ __all__ = [
     "observe_new_credentials",
     "observe_producer_start",
     "observe_sasl_handshake",
+    "observe_shared_addresses",
     "observe_transaction_begin",
     "observe_transaction_end",
 ]
@@ -134,6 +137,20 @@ def observe_group_heartbeat(seen: Observations, exchange: Exchange, client: str)
     if not answer.get("error_code") and isinstance(epoch, int) and epoch > 0:
         _observe_group_generation(seen, exchange, group, epoch, client)
         its.count_exchange(exchange)
+
+
+def observe_shared_addresses(seen: Observations, exchange: Exchange, nodes: Iterable[dict[str, Any]]) -> None:
+    """Observe the addresses at which one answer lists several nodes."""
+    places: dict[tuple[Any, Any], set[Any]] = {}
+    for node in nodes:
+        places.setdefault((node.get("host"), node.get("port")), set()).add(node.get("node_id"))
+    for (host, port), numbers in places.items():
+        if len(numbers) > 1 and host and isinstance(port, int):
+            its = seen.get_or_make("shared-address", host, port)
+            its.count_answer(exchange)
+            its.count_name("clients", host_of(exchange.connection_info.client))
+            for number in numbers:
+                its.count_name("nodes", str(number))
 
 
 def observe_producer_start(seen: Observations, exchange: Exchange, client: str) -> None:
