@@ -35,7 +35,8 @@ _unpack_message: Final = _MESSAGE.unpack_from
 class RecordsSummary(NamedTuple):
     """The batches of a records field in numbers.
 
-    `records` counts the records of whole batches, `size` all bytes. Codecs and magics are in order of appearance.
+    `records` counts the records of whole batches, `size` all bytes. Codecs and magics are in order of appearance;
+    codecs are without those that a batch in JSON form does not tell.
     `last_offset` is None where there is no whole batch. `truncated`: the last batch is cut off.
     """
 
@@ -186,7 +187,7 @@ def _with_batches_json(
         batches += 1
         records += 0 if verify_checksums and fields["crc"] == "bad" else max(count or 0, 0)
         last = fields["last_offset"]
-        codecs = codecs if codec in codecs else (*codecs, codec)
+        codecs = codecs if codec is None or codec in codecs else (*codecs, codec)
         magics = magics if magic in magics else (*magics, magic)
     return RecordsSummary(batches, records, size, codecs, magics, last, truncated)
 
@@ -272,6 +273,6 @@ def _batch_heads_from_json(batches: Iterable[Mapping[str, Any]]) -> Iterator[Bat
             end = base if last is None else last
             newest, sound = batch["max_timestamp"], batch["crc"] != "bad"
             yield BatchHead(
-                *(magic, str(batch["codec"]), count, size, base, end, newest, sound),
+                *(magic, batch["codec"] or "unknown", count, size, base, end, newest, sound),
                 *(producer, epoch, sequence, None, end - base + 1, -1),
             )

@@ -95,3 +95,9 @@ def test_heads_of_whole_batches_are_read_from_their_headers(monkeypatch: pytest.
     ]
     monkeypatch.setattr(summarize_records_module, "_each_batch_head", _refuse)
     assert [head.records for head in read_batch_heads((6, len(THREE)), b"before" + THREE)] == [3]
+
+
+def test_a_batch_in_json_form_need_not_tell_its_codec() -> None:
+    found = [*(batches_json(HEX + GZIP) or []), (batches_json(HEX) or [])[0] | {"codec": None}]
+    assert summarize_batches_json(found).codecs == ("none", "gzip")
+    assert [head.codec for head in read_batch_heads(found, None)] == ["none", "gzip", "unknown"]

@@ -328,7 +328,7 @@ def count_record_batches(found: BatchSizes, rows: BatchColumns) -> None:
     )
     times = sum_by_group(codecs.numbers, batches, len(codecs.values))
     for (group, codec), its_batches in zip(codecs.values, times, strict=True):
-        made[group].codecs[codec or ""] += its_batches
+        made[group].codecs[codec or "unknown"] += its_batches
     for (api, topic, topic_id), its in zip(groups.values, made, strict=True):
         found.add_batches((api, topic or topic_id), its)
 
