@@ -74,13 +74,13 @@ ACTIONS: Final[tuple[ScreenAction, ...]] = (
     ScreenAction("page_up", ("pageup", "ctrl+b"), "lines", "Go up one page"),
     ScreenAction("half_page_down", ("ctrl+d",), "lines", "Go down half a page"),
     ScreenAction("half_page_up", ("ctrl+u",), "lines", "Go up half a page"),
-    ScreenAction("go_to_start", ("g", "home"), "lines", "Go to the first line"),
+    ScreenAction("go_to_start", ("g", "home"), "lines", "Go to the first line, or to that of a number before it"),
     ScreenAction("go_to_end", ("G", "end"), "lines", "Go to the last line; a live list then follows", "last", 10),
     ScreenAction("scroll_left", ("less_than_sign", "shift+left"), "lines", "Scroll to the left"),
     ScreenAction("scroll_right", ("greater_than_sign", "shift+right"), "lines", "Scroll to the right"),
     ScreenAction("open_message", ("enter", "l", "right"), "list", "Open the message of this row", "open", 1),
-    ScreenAction("next_error", ("e",), "list", "Go to the next row with an error", "next error", 16),
-    ScreenAction("earlier_error", ("E",), "list", "Go to the row with an error before"),
+    ScreenAction("next_error", ("e",), "list", "Go to the next row with an error or no answer", "next error", 16),
+    ScreenAction("earlier_error", ("E",), "list", "Go to the row with an error or no answer before"),
     ScreenAction(
         "next_records", ("d",), "list", "Open the records of this row, or of the next with some", "records", 12
     ),
@@ -90,12 +90,14 @@ ACTIONS: Final[tuple[ScreenAction, ...]] = (
     ScreenAction("this_topic", ("p",), "list", "Filter by this topic", "topic", 17),
     ScreenAction("this_group", ("r",), "list", "Filter by this group", "group", 17),
     ScreenAction("this_api", ("a",), "list", "Filter by this API", "API", 17),
-    ScreenAction("only_errors", ("exclamation_mark",), "list", "Filter by errors", "errors", 5),
+    ScreenAction(
+        "only_errors", ("exclamation_mark",), "list", "Filter by errors and requests without an answer", "errors", 5
+    ),
     ScreenAction("this_slow", ("w",), "list", "Filter by what was at least as slow as this", "slower", 17),
     ScreenAction("connection_ladder", ("L",), "list", "Show the ladder of this connection", "ladder", 15),
     ScreenAction("group_ladder", ("R",), "list", "Show the ladder of this group"),
     ScreenAction("transaction_ladder", ("X",), "list", "Show the ladder of this transaction"),
-    ScreenAction("next_order", ("S",), "list", "Sort by latency, size, time, or not, in turn", "sort", 6),
+    ScreenAction("next_order", ("S",), "list", "Sort by latency, size, request time, or by end, in turn", "sort", 6),
     ScreenAction(
         "choose_columns", ("v",), "list", "Choose the columns: time,latency,client,topic,error", "columns", 18
     ),
@@ -111,6 +113,10 @@ ACTIONS: Final[tuple[ScreenAction, ...]] = (
     ScreenAction(
         "search_text", ("slash", "s"), "message", "Search names and values: error_code, offset 3", "search", 1
     ),
+    ScreenAction(
+        "next_error_code", ("e",), "message", "Go to the next error code, also to one that is 0", "error code", 1
+    ),
+    ScreenAction("earlier_error_code", ("E",), "message", "Go to the error code before"),
     ScreenAction("next_match", ("n",), "message", "Go to the next match"),
     ScreenAction("earlier_match", ("N",), "message", "Go to the match before"),
     ScreenAction("next_record", ("d",), "message", "Go to the next record, here or in a later row", "records", 1),
@@ -133,12 +139,13 @@ ACTIONS: Final[tuple[ScreenAction, ...]] = (
 # What people look for → the keys that lead there from the list; the help begins with them.
 WAYS: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (("3", "enter"), "What is wrong, and which exchanges show it"),
-    (("exclamation_mark",), "What failed: all errors, and how many there are"),
+    (("exclamation_mark",), "What failed or was never answered, counted by API and error"),
     (("4", "enter", "G"), "What one client asked last: choose it in the list of clients"),
     (("S",), "What took longest"),
     (("d",), "What is in the records of this row, or of the next with some"),
     (("enter", "slash"), "Where a name or a value is in a message"),
-    (("enter", "x"), "Which bytes are a field"),
+    (("enter", "e", "x"), "Which bytes hold an error code; e goes on to the next one"),
+    (("9", "j"), "Go down 9 lines; 12G to line 12; 03j where 3 shows a pane"),
     (("L",), "What was asked on this connection, in which order"),
     (("c", "W"), "Write what this client asked to a file, say rows.pcapng"),
 )

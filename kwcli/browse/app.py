@@ -128,11 +128,11 @@ class BrowseApp(App[int]):
         self._asked_causes = self._asked_top = 0  # the numbers of these questions
         self._writer = SelectionWriter(self, source, work.send_question, self._next_number)
         self._takers: dict[Ask, Callable[[str], None]] = {
-            "file": self._writer.write,
+            "file": lambda path: self._writer.write(path, overwrites=self.filter_bar.overwrites),
             "zone": self._apply_zone,
             "columns": self._apply_columns,
         }
-        self.filter_bar = FilterBar(self._list_candidates, self._writer.describe)
+        self.filter_bar = FilterBar(self._list_candidates, self._writer.describe, self._writer.can_overwrite)
         self.status_bar = StatusBar()
         self.about_bar = StatusBar()
         self.key_bar = KeyBar()
@@ -571,7 +571,7 @@ class BrowseApp(App[int]):
         self.list_pane.move_to(0)
         self.row_filter.request_in_order(order)
         self._show_found()
-        self.show_notice(f"sorted by {ORDERED_BY[order]}" if order else "in the order of the capture")
+        self.show_notice(f"sorted by {ORDERED_BY[order]}" if order else "in the order in which they ended")
 
     def on_list_pane_columns_wanted(self) -> None:
         """Ask for columns."""
@@ -678,7 +678,7 @@ class BrowseApp(App[int]):
         line = make_call_line(row, self._settings) if row is not None and row.kind == "exchange" else ""
         if line:
             self.copy_to_clipboard(line)
-            self.show_notice(line)
+            self.show_notice(f"copied: {line}")
         else:
             self.show_notice("there is no request that could be asked again")
 

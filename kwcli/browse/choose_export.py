@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from decoders.named_tuple import NamedTuple
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from kwcli.capture_options import CaptureOptions
 
-__all__ = ["PacketCut", "Selection", "choose_export", "describe_export"]
+__all__ = ["PacketCut", "Selection", "can_be_overwritten", "choose_export", "describe_export"]
 
 _PACKETS: Final = ".pcapng"
 # What the endings of names are called, other than by the word of `-o`.
@@ -41,23 +42,33 @@ class PacketCut(NamedTuple):
 
     text: str
     path: str
+    overwrites: bool = False
+
+
+def can_be_overwritten(path: str, capture: CaptureOptions) -> bool:
+    """Whether a path is that of a file, and of none that is read or lies in a folder that is."""
+    place = os.path.realpath(path)
+    read = [*map(os.path.realpath, capture.files)]
+    is_read = any(place == each or place.startswith(f"{each}/") or fnmatchcase(place, each) for each in read)
+    return os.path.isfile(path) and not is_read
 
 
 def choose_export(
-    path: str, selection: Selection, capture: CaptureOptions, question: int
+    path: str, selection: Selection, capture: CaptureOptions, question: int, *, overwrites: bool = False
 ) -> ExportRows | PacketCut | str:
     """What writes the selection to a file, by the end of its name; a sentence where that cannot be."""
     ending = os.path.splitext(path)[1].lower()
     if not path:
         return "no name, no file"
-    if os.path.lexists(path):
-        return f"{path} exists: give another name"
+    if os.path.lexists(path) and not (overwrites and can_be_overwritten(path, capture)):
+        twice = "Enter twice overwrites it, or " if can_be_overwritten(path, capture) else ""
+        return f"{path} exists: {twice}give another name"
     if ending in ENDINGS:
         return ExportRows(question, path, ENDINGS[ending], selection.text, selection.end, selection.row_number)
     if ending != _PACKETS:
         return f"{path}: the name ends with none of {_PACKETS} {' '.join(ENDINGS)}"
     text = selection.text if selection.row is None else make_row_filter(selection.row)
-    return find_reason_against_cutting(capture) or PacketCut(text, path)
+    return find_reason_against_cutting(capture) or PacketCut(text, path, overwrites)
 
 
 def describe_export(path: str, selection: Selection, capture: CaptureOptions) -> tuple[str, str]:

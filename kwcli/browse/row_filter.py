@@ -21,7 +21,7 @@ Ask = Callable[[Any], None]
 ORDERED_BY: Final = {
     "latency": "latency, slowest first, then what waited by design",
     "size": "size, largest first",
-    "time": "time",
+    "time": "the time of the request",
 }
 ORDERS: Final = ("", *ORDERED_BY)
 
@@ -43,11 +43,17 @@ class FoundRows:
         self.order = order
         self.rows: array[int] = array("Q")
         self.until = 0
+        self.failures: dict[str, dict[str, int]] = {}  # as RowsFound has them
 
     def add_part(self, part: RowsFound | RowsSorted) -> None:
         """Add a part of the answer; rows that are sorted come all anew."""
         if isinstance(part, RowsSorted):
             self.rows = array("Q")
+        elif part.failures:
+            for api, names in part.failures.items():
+                sums = self.failures.setdefault(api, {})
+                for name, count in names.items():
+                    sums[name] = sums.get(name, 0) + count
         self.rows.frombytes(part.rows)
         self.until = part.until
 

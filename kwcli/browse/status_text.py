@@ -38,6 +38,7 @@ def describe_rows(
         parts.append(f"by {found.order}")
     if found is not None and found.text:
         parts.append(f"{count_of(len(found.rows), 'match')}: {found.text.replace(WENT_WRONG, 'errors')}")
+        parts += [_describe_failures(found.failures)] if found.failures else []
     parts += [source.name, count_of(rows.end, "row")]
     right = f"{pane.cursor + 1:,} of {pane.count_lines():,}" if pane.count_lines() else "no rows"
     row = pane.row
@@ -53,3 +54,9 @@ def describe_rows(
     elif found is not None and found.until < rows.end:
         right = f"searched {format_bar(found.until, rows.end)}  {right}"
     return " · ".join(map(escape_text, parts)), right
+
+
+def _describe_failures(failures: dict[str, dict[str, int]]) -> str:
+    """`Produce 10 KAFKA_STORAGE_ERROR, Metadata 8 LEADER_NOT_AVAILABLE`, the most frequent first."""
+    counts = [(count, api, name) for api, names in failures.items() for name, count in names.items()]
+    return ", ".join(f"{api} {count:,} {name}" for count, api, name in sorted(counts, key=lambda each: -each[0]))

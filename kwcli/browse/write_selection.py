@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kwcli.browse.background_processes.search_messages import ExportRows
-from kwcli.browse.choose_export import PacketCut, Selection, choose_export, describe_export
+from kwcli.browse.choose_export import PacketCut, Selection, can_be_overwritten, choose_export, describe_export
 from kwcli.browse.cut_packets import cut_packets
 
 if TYPE_CHECKING:
@@ -67,9 +67,14 @@ class SelectionWriter:
         """What would be written to a file of this name, and why it cannot be."""
         return describe_export(path, self._find_selection(), self._source.capture)
 
-    def write(self, path: str) -> None:
-        """Write a file."""
-        chosen = choose_export(path, self._find_selection(), self._source.capture, self._next_number())
+    def can_overwrite(self, path: str) -> bool:
+        """Whether there is a file of this name that may be overwritten."""
+        return can_be_overwritten(path, self._source.capture)
+
+    def write(self, path: str, *, overwrites: bool) -> None:
+        """Write a file; `overwrites`: in place of one that is there."""
+        number, capture = self._next_number(), self._source.capture
+        chosen = choose_export(path, self._find_selection(), capture, number, overwrites=overwrites)
         if isinstance(chosen, str):
             self._screen.show_notice(chosen)
             return

@@ -279,7 +279,7 @@ def test_the_line_below_says_what_a_field_and_an_error_mean() -> None:
         assert browsing.app.about_bar.left.startswith("TOPIC_ALREADY_EXISTS: ")
         assert pane.field is not None
         assert pane.field.paint == "bad"
-        assert browsing.app.about_bar.right == "response 0x18–19"
+        assert browsing.app.about_bar.right == "response 0x18–19, 0 is its size"
         await pilot.press("x")
         assert browsing.app.bytes_pane._lit == [(0x18, 0x1A)]
 

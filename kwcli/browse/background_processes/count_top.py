@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Final
 from decoders.analysis.slowest_exchanges import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.exchanges.body_reader import ApiReaders
+from decoders.filters import parse
 from kwcli.browse.background_processes.search_messages import CountTop, TopCounted
+from kwcli.filter_options import WENT_WRONG
 from kwcli.output.renderers import WantedPaths
 
 if TYPE_CHECKING:
@@ -33,15 +35,19 @@ class TopCounter:
 
     def __init__(self, asked: CountTop, searcher: Searcher) -> None:
         self._asked, self._send = asked, searcher.send
-        self._sums, self._slowest = self._make_sums()
-        self._before: tuple[Statistics, Slowest] | None = None
-        needs = WantedPaths(self._sums.needs, self._slowest.needs)
+        self._sums, self._wrong, self._slowest = self._make_sums()
+        self._before: tuple[Statistics, Statistics, Slowest] | None = None
+        selection = parse(WENT_WRONG)
+        self._went_wrong = selection.matches
+        needs = WantedPaths(self._sums.needs, self._slowest.needs, selection.needs)
         self.api_readers = ApiReaders(needs)
         self._until = 0
         self._latest_s = time.monotonic()
 
-    def _make_sums(self) -> tuple[Statistics, Slowest]:
-        return Statistics((self._asked.by,), "latency", over_time=True), Slowest(SLOWEST)
+    def _make_sums(self) -> tuple[Statistics, Statistics, Slowest]:
+        """Sums of all exchanges, of those that failed or were never answered, and the slowest."""
+        by = (self._asked.by,)
+        return Statistics(by, "latency", over_time=True), Statistics(by, "latency"), Slowest(SLOWEST)
 
     def add_block(self, first: int, rows: list[Settled], _ended: list[Ended]) -> None:
         """Count the rows of a block."""
@@ -49,9 +55,11 @@ class TopCounter:
             if row.kind != "exchange":
                 continue
             if self._asked.window and row.time_ns - self._sums.first_ns > _WINDOW_NS and self._sums.first_ns:
-                self._before = self._sums, self._slowest
-                self._sums, self._slowest = self._make_sums()
+                self._before = self._sums, self._wrong, self._slowest
+                self._sums, self._wrong, self._slowest = self._make_sums()
             self._sums.add(row)
+            if self._went_wrong(row):
+                self._wrong.add(row)
             self._slowest.add(row)
         self._until = first + len(rows)
         if time.monotonic() - self._latest_s > _EVERY_S:
@@ -60,12 +68,18 @@ class TopCounter:
     def note_end(self) -> None:
         """Send the counts so far."""
         self._latest_s = time.monotonic()
-        sums, slowest = self._sums, self._slowest
+        sums, wrong, slowest = self._sums, self._wrong, self._slowest
         if self._before is not None:
-            sums, slowest = self._make_sums()
-            for one, other in (self._before, (self._sums, self._slowest)):
+            sums, wrong, slowest = self._make_sums()
+            for one, two, three in (self._before, (self._sums, self._wrong, self._slowest)):
                 sums.merge(one)
-                slowest.merge(other)
+                wrong.merge(two)
+                slowest.merge(three)
+        by = self._asked.by
+        errors = {row.get(by): row["count"] for row, _ in wrong.rows_of_groups() if "others" not in row}
         found = sorted(sums.rows_of_groups(), key=lambda item: -item[0]["count"])
-        rows = [(row, dict(group.slices)) for row, group in found]
+        rows = [
+            (row if "others" in row else {**row, "errors": errors.get(row.get(by), 0)}, dict(group.slices))
+            for row, group in found
+        ]
         self._send(TopCounted(self._asked.number, self._asked.by, rows, sums.slice_span(), slowest.rows(), self._until))

@@ -54,12 +54,14 @@ class RowsFound(NamedTuple):
     """A part of an answer: the rows found (unsigned, 64 bits each), of all rows before `until`.
 
     `times`: for each row, when its request and its response began in ns since 1970; 0 where a side is not there.
+    `failures`: API → the name of its first error, "unanswered" or "undecoded" → rows; where the filter is for errors.
     """
 
     number: int
     rows: bytes
     until: int
     times: bytes = b""
+    failures: dict[str, dict[str, int]] | None = None
 
 
 class SortRows(NamedTuple):

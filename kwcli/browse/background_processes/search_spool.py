@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.exchanges.body_reader import ApiReaders
 from decoders.filters import parse
+from decoders.protocol_facts.errors.error_codes import error_name
 from kwcli.browse.background_processes.read_into_spool import CaptureFaults, ReadingEnded, make_report_of_defect
 from kwcli.browse.background_processes.search_messages import (
     CountTop,
@@ -26,6 +27,7 @@ from kwcli.browse.background_processes.search_messages import (
 )
 from kwcli.browse.background_processes.share_schemas_between_processes import NewSchemas, add_schemas_to_store
 from kwcli.browse.background_processes.spool import BlockLost, NewBlock, SpooledRows
+from kwcli.filter_options import WENT_WRONG
 from kwcli.output.renderers import WantedPaths
 
 if TYPE_CHECKING:
@@ -76,10 +78,24 @@ class RowFinder:
                 times.append(row.time_ns if row.kind == "exchange" and row.request_end_ns is not None else 0)
                 times.append((row.response_ns or 0) if row.kind == "exchange" else 0)
         numbers = array("Q", [first + at for at in found])
-        self._send(RowsFound(self._asked.number, numbers.tobytes(), first + len(rows), times.tobytes()))
+        failures: dict[str, dict[str, int]] | None = None
+        if WENT_WRONG in self._asked.text:
+            failures = {}
+            for at in found:
+                _count_failure(failures, rows[at])
+        self._send(RowsFound(self._asked.number, numbers.tobytes(), first + len(rows), times.tobytes(), failures))
 
     def note_end(self) -> None:
         """Do nothing: each part was sent."""
+
+
+def _count_failure(failures: dict[str, dict[str, int]], row: Settled) -> None:
+    if row.kind != "exchange":
+        return
+    found = row.unexpected
+    name = error_name(found[0][1]) if found else "unanswered" if row.outcome == "unanswered" else "undecoded"
+    names = failures.setdefault(row.api or "others", {})
+    names[name] = names.get(name, 0) + 1
 
 
 class Searcher:

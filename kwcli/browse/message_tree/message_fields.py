@@ -125,11 +125,14 @@ def _describe_side(exchange: Exchange, record: dict[str, Any], side: Side) -> st
 
 
 def describe_place(field: TreeField) -> str:
-    """The side of a field, and where its bytes are: `response 0x27–28`, offsets as the hex dump has them."""
+    """The side of a field, and where its bytes are: `response 0x27–28, 0 is its size`.
+
+    Offsets are those of the hex dump: byte 0 is the first of the 4 bytes of the size that begins a side.
+    """
     if not field.runs:
         return field.side
     first, last = field.runs[0][0], field.runs[-1][1] - 1
-    return f"{field.side} 0x{first:02x}" + (f"–{last:02x}" if last > first else "")
+    return f"{field.side} 0x{first:02x}{f'–{last:02x}' if last > first else ''}, 0 is its size"
 
 
 # Fields without bytes
@@ -204,7 +207,7 @@ def find_about(exchange: Exchange, field: TreeField) -> str:
     if not about:
         header = "RequestHeader" if field.side == "request" else "ResponseHeader"
         about = read_header_abouts().get(f"{header}.{plain}", "")
-    if field.path.rpartition(".")[2].endswith("error_code") and (code := field.text.partition(" ")[0]) not in ("", "0"):
+    if field.is_error_code and (code := field.text.partition(" ")[0]) not in ("", "0"):
         about = _describe_error(int(code)) or about
     return about
 

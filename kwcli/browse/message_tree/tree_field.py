@@ -41,6 +41,11 @@ class TreeField:
         """Whether the line begins a side."""
         return not self.path and self.fold == self.side
 
+    @property
+    def is_error_code(self) -> bool:
+        """Whether the field is an error code, 0 for none; a remark on one is not."""
+        return self.path.endswith("error_code") and not self.name.startswith("!")
+
 
 def walk_json(side: Side, path: str, name: str, value: Any, depth: int) -> Iterator[TreeField]:
     """A line for each leaf and each list, depth first, without recursion."""

@@ -107,8 +107,13 @@ class FilterBar(Vertical):
             self.ask = ask
             self.text = text
 
-    def __init__(self, complete: Complete, describe_file: DescribeFile, **options: Any) -> None:
+    def __init__(
+        self, complete: Complete, describe_file: DescribeFile, can_overwrite: Callable[[str], bool], **options: Any
+    ) -> None:
         super().__init__(**options)
+        self._can_overwrite = can_overwrite
+        self._refused = ""  # the name of a file that was there when it was entered
+        self.overwrites = False  # whether the name was entered again then
         self._complete = complete
         self._describe_file = describe_file
         self.ask: Ask = "filter"
@@ -134,6 +139,7 @@ class FilterBar(Vertical):
     def open(self, ask: Ask, text: str = "") -> None:
         """Ask for a text."""
         self.ask = ask
+        self._refused, self.overwrites = "", False
         self.is_open = True
         self.display = True
         self.query_one("#title", Static).update(f"{_TITLES[ask]}: ")
@@ -148,7 +154,8 @@ class FilterBar(Vertical):
     def list_hints(self) -> list[Hint]:
         """The keys that work while something is typed."""
         completes = [("Tab", "complete")] if self.ask in _COMPLETED else []
-        return [("Enter", "take"), ("Esc", "give up"), *completes, ("↑", "earlier")]
+        replaces = [("typing", "replaces what is offered")] if self.ask in _REPLACED else []
+        return [("Enter", "take"), ("Esc", "give up"), *completes, ("↑", "earlier"), *replaces]
 
     def close(self) -> None:
         """Hide the line."""
@@ -204,11 +211,17 @@ class FilterBar(Vertical):
             self.post_message(self.TextTyped(self.ask, event.value))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Take the text; a filter with an error stays where it is."""
+        """Take the text; a filter with an error, and a name that is taken, stay where they are."""
         event.stop()
         text = event.value.strip()
         if self.ask == "filter" and describe_filter_error(text) is not None:
             return
+        if self.ask == "file" and self._describe_file(text)[1]:
+            self.overwrites = text == self._refused and self._can_overwrite(text)
+            self._refused = text
+            if not self.overwrites:
+                self._show_hints(text)
+                return
         self.add_to_history(text, self.ask)
         self.close()
         self.post_message(self.TextEntered(self.ask, text))
@@ -217,6 +230,8 @@ class FilterBar(Vertical):
         hints = self.query_one("#hints", Static)
         if self.ask == "file":
             said, wrong_name = self._describe_file(text.strip())
+            if text.strip() == self._refused and self._can_overwrite(self._refused):
+                wrong_name = f"{self._refused} exists: Enter overwrites it, Esc gives up"
             lines = [Text(said, style="dim"), *([Text(wrong_name, style="red")] if wrong_name else [])]
             hints.display = True
             hints.update(Text("\n").join(lines))

@@ -75,13 +75,27 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """The parts of the screen."""
         yield _HelpPane()
-        bar = StatusBar()
-        bar.show("Esc, q or ? closes the help", "")
-        yield bar
+        yield StatusBar()
 
     def on_mount(self) -> None:
         """Let the keys go to the lines."""
         self.query_one(_HelpPane).focus()
+
+    def on_line_pane_cursor_moved(self) -> None:
+        """Say which page this is."""
+        self._show_page()
+
+    def on_resize(self) -> None:
+        """Count the pages anew."""
+        self.call_after_refresh(self._show_page)
+
+    def _show_page(self) -> None:
+        pane = self.query_one(_HelpPane)
+        step = max(pane.size.height - 1, 1)
+        pages = max(-(-(pane.count_lines() - 1) // step), 1)
+        page = pages if pane.scroll_offset.y >= pane.max_scroll_y else pane.scroll_offset.y // step + 1
+        said = "PgDn and PgUp turn pages · Esc, q or ? closes the help"
+        self.query_one(StatusBar).show(said, f"page {page} of {pages}")
 
     async def action_dismiss(self, result: None = None) -> None:
         """Go back."""

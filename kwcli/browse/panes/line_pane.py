@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Final
 from rich.segment import Segment
 from rich.style import Style
 from textual.binding import BindingType
-from textual.events import Click
+from textual.events import Click, Key
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from kwcli.browse.actions import Place, bindings_of
+from kwcli.browse.actions import ACTIONS, Place, bindings_of
 
 __all__ = ["CURSOR", "LinePane"]
 
@@ -24,6 +24,7 @@ __all__ = ["CURSOR", "LinePane"]
 CURSOR: Final = Style(reverse=True)
 _BOLD_CURSOR: Final = Style(reverse=True, bold=True)
 _OTHER_CURSOR: Final = Style(underline=True)
+_DIGITS_MOST: Final = 9  # of a number before a key
 _SIDEWAYS: Final = 8  # cells that one key scrolls
 
 
@@ -54,6 +55,8 @@ class LinePane(ScrollView, can_focus=True):
         super().__init__(**options)
         self.cursor = 0
         self.line_width = 0  # the most cells of a line; 0: as wide as the pane
+        self._typed = ""  # the digits of a number that a key is to take
+        self._number = 0  # the number typed before the last key; 0 for none
 
     # -- what subclasses say -------------------------------------------------------------------------------------------
 
@@ -147,31 +150,58 @@ class LinePane(ScrollView, can_focus=True):
     def open_line(self) -> None:
         """Do what Enter does."""
 
+    def on_key(self, event: Key) -> None:
+        """Take the digits of a number for the key after them, as vim does; Esc forgets them.
+
+        A digit that shows another pane does so, unless a number has begun, be it by a 0.
+        """
+        self._number = 0
+        if event.key.isdecimal() and (self._typed or not self._shows_other_pane(event.key)):
+            self._typed = (self._typed + event.key)[:_DIGITS_MOST]
+            self.post_notice(f"{self._typed}: then j or k moves by so many lines, G goes to that line")
+        elif self._typed and event.key == "escape":
+            self._typed = ""
+            self.post_notice("")
+        else:
+            self._number, self._typed = int(self._typed or 0), ""
+            return
+        event.stop()
+        event.prevent_default()
+
+    def _shows_other_pane(self, digit: str) -> bool:
+        shown = next((action.name for action in ACTIONS if digit in action.keys), "")
+        return bool(shown) and shown != f"show_{self.place}"
+
     # -- actions -------------------------------------------------------------------------------------------------------
 
     def action_move_down(self) -> None:
-        self.move_to(self.cursor + 1)
+        self.move_to(self.cursor + (self._number or 1))
 
     def action_move_up(self) -> None:
-        self.move_to(self.cursor - 1)
+        self.move_to(self.cursor - (self._number or 1))
 
     def action_page_down(self) -> None:
-        self.move_to(self.cursor + max(self.size.height - 1, 1))
+        self._move_page(max(self.size.height - 1, 1))
 
     def action_page_up(self) -> None:
-        self.move_to(self.cursor - max(self.size.height - 1, 1))
+        self._move_page(-max(self.size.height - 1, 1))
 
     def action_half_page_down(self) -> None:
-        self.move_to(self.cursor + max(self.size.height // 2, 1))
+        self._move_page(max(self.size.height // 2, 1))
 
     def action_half_page_up(self) -> None:
-        self.move_to(self.cursor - max(self.size.height // 2, 1))
+        self._move_page(-max(self.size.height // 2, 1))
+
+    def _move_page(self, lines: int) -> None:
+        """Move cursor and lines together, so that the first key already shows other lines."""
+        self.scroll_to(y=self.scroll_offset.y + lines * (self._number or 1), animate=False, immediate=True)
+        self.move_to(self.cursor + lines * (self._number or 1))
 
     def action_go_to_start(self) -> None:
-        self.move_to(0)
+        self.move_to(max(self._number - 1, 0))
 
     def action_go_to_end(self) -> None:
-        self.move_to(self.count_lines() - 1)
+        self.move_to((self._number or self.count_lines()) - 1)
 
     def action_scroll_left(self) -> None:
         self.scroll_relative(x=-_SIDEWAYS, animate=False, immediate=True)

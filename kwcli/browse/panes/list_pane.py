@@ -323,7 +323,7 @@ class ListPane(LinePane):
         self.post_message(self.QuickFilterWanted("this_slow"))
 
     def action_go_to_end(self) -> None:
-        self.follows = True
+        self.follows = not self._number
         super().action_go_to_end()
 
     def move_to(self, at: int) -> None:

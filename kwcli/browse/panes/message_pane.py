@@ -420,6 +420,22 @@ class MessagePane(LinePane):
         elif self.field is before:
             self.post_notice("there is no other match")
 
+    def action_next_error_code(self) -> None:
+        self._go_to_error_code(1)
+
+    def action_earlier_error_code(self) -> None:
+        self._go_to_error_code(-1)
+
+    def _go_to_error_code(self, step: int) -> None:
+        """Go to the next field that is an error code, or to the one before, on either side."""
+        fields, here = self.message.fields, self._place_of_cursor
+        places = range(here + 1, len(fields)) if step > 0 else range(here - 1, -1, -1)
+        found = next((fields[place] for place in places if fields[place].is_error_code), None)
+        if found is not None:
+            self._unfold_around(found)
+        elif step < 0 or not self._wait_for_fields(partial(self._go_to_error_code, step)):
+            self.post_notice("no further error code" if step > 0 else "no earlier error code")
+
     def action_change_side(self) -> None:
         field = self.field
         heads = [
