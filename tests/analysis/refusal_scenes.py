@@ -280,6 +280,20 @@ def copied_offset(
     return scene
 
 
+def refused_position(position: int, *ends: tuple[float, int]) -> Scene:
+    """A reader without a group whose position is outside of the log from 10 s on; the log's end as listed at times."""
+    scene = Scene()
+    for at, offset in ends:
+        asked = {"topics": [{"name": "orders", "partitions": [{"partition_index": 0, "timestamp": -1}]}]}
+        parts = [{"partition_index": 0, "offset": offset, "timestamp": -1}]
+        scene.ask(
+            at, (LIST_OFFSETS, 5), asked, {"topics": [{"name": "orders", "partitions": parts}]}, client="exporter"
+        )
+    for number in range(4):
+        get(scene, 10 + 4 * number, position, position, client="reader", error=1, line=number + 1)
+    return scene
+
+
 def abandoned(
     *gaps: float,
     wait_ms: int = 15_000,

@@ -998,8 +998,8 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ),
     (
         *("offset-out-of-range", outside(5, 9, begin=False), "note"),
-        "the position 5 of partition 0 is not behind the end of the log, 9, so it is before its begin: retention (or"
-        " DeleteRecords) removed its records before they were read, and a client that goes on at the end",
+        "the position 5 of partition 0 is not behind the end of the log, 9 soon after, so it is likely before its"
+        " begin: retention (or DeleteRecords) removed its records before they were read, and a client that goes on",
     ),
     (
         *("transaction-hangs", held(70), "warning"),

@@ -20,7 +20,7 @@ from tests.analysis.identity_scenes import (
     refused_batches,
     scram,
 )
-from tests.analysis.refusal_scenes import copied_offset, slow_group
+from tests.analysis.refusal_scenes import committed_at, copied_offset, refused_position, slow_group
 from tests.analysis.scenes import BEGUN, NS, Scene
 from tests.analysis.test_doctor import folded, merged
 
@@ -128,12 +128,36 @@ def test_a_token_that_is_valid_is_not_blamed() -> None:
         copied_offset(50_000, other=False),  # nobody shows where the log is
         copied_offset(50_000, until=5),  # the log may have grown since
         copied_offset(1003, first=1000, until=5),  # the end was 1,000 or more, and it may have grown since
+        refused_position(900, (0, 100), (600, 5000)),  # the log grew beyond the position later
+        refused_position(900, (0, 100)),  # the log may have grown since
+        refused_position(900, (600, 5000)),  # it may have ended before the position then
     ],
 )
 def test_a_position_whose_side_of_the_log_is_not_known_is_on_no_side(scene: Scene) -> None:
     row = row_of("offset-out-of-range", scene)
     assert row["title"] == "topic orders: OFFSET_OUT_OF_RANGE (Fetch)"
     assert "before the start or after the end" in row["meaning"]
+
+
+@pytest.mark.parametrize(
+    ("listed", "words"),
+    [
+        ((12, 100), "behind the end of the log, 100"),
+        ((9, 5000), "not behind the end of the log, 5,000, so it is before"),
+    ],
+)
+def test_an_end_of_the_log_that_was_listed_proves_the_side(listed: tuple[float, int], words: str) -> None:
+    assert (
+        f": the position 900 of partition 0 is {words}"
+        in row_of("offset-out-of-range", refused_position(900, listed))["title"]
+    )
+
+
+def test_a_position_is_of_no_group_that_its_client_is_not_in() -> None:
+    scene = commit(1, refused_position(900, (12, 100)), "other", 0, group_id="nightly", topics=committed_at(900))
+    row = row_of("offset-out-of-range", scene)
+    assert ": the position 900 of partition 0 is behind the end of the log, 100" in row["title"]
+    assert "group" not in row
 
 
 @pytest.mark.parametrize("fails", [True, False])

@@ -325,7 +325,7 @@ def _find_stopped_polls(case: Case) -> Iterator[Found]:
 
     Java clients fetch nothing while their program does not poll; librdkafka fetches on, and joins again afterwards.
     """
-    told = {*list_stranded_members(case)}  # they have nothing to fetch
+    told = {*case.compute_once(list_stranded_members)}  # they have nothing to fetch
     for (group, client), seen in case.seen.items_of_kind("left"):
         if (group, client) in told:
             continue

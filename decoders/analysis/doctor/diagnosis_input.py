@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from decoders.analysis.doctor.finding_kinds import FINDINGS, SEVERITIES, Severity
 from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
@@ -48,6 +48,11 @@ OWN_CLIENT_ID: Final = "kw"
 LISTED: Final = 20
 
 
+# Parts of subjects → subjects and observations.
+_Groups = dict[tuple[str | int | None, ...], list[tuple[Any, Observation]]]
+_Result = TypeVar("_Result")
+
+
 class Found(NamedTuple):
     """A finding before it is a row: `values` other than None fill the title, and those in ABOUT are keys of the row."""
 
@@ -83,6 +88,29 @@ class Case:
         for (client, key, _), time_ns in done.items():
             self.answered[client, key] = max(self.answered.get((client, key), 0), time_ns)
         self.last = max((its.last for _, its in seen.items_of_kind("client")), default=0)
+        self._groups: dict[tuple[str, tuple[int, ...], str | None], _Groups] = {}
+        self._computed: dict[Any, Any] = {}
+
+    def find_items(
+        self, kind: str, parts: tuple[int, ...], values: tuple[str | int | None, ...], edge: str | None = None
+    ) -> list[tuple[Any, Observation]]:
+        """Subject and observation of those of a kind whose subject has these values in these parts, in order.
+
+        With `edge` only those with a first and a last value of this name. All of a kind are grouped at the first call.
+        """
+        groups = self._groups.get((kind, parts, edge))
+        if groups is None:
+            groups = self._groups[kind, parts, edge] = {}
+            for item in self.seen.items_of_kind(kind, edge):
+                groups.setdefault(tuple(item[0][part] for part in parts), []).append(item)
+        return groups.get(values, [])
+
+    def compute_once(self, compute: Callable[[Case], _Result]) -> _Result:
+        """What a function finds in this case; it is called once."""
+        if compute not in self._computed:
+            self._computed[compute] = compute(self)
+        found: _Result = self._computed[compute]
+        return found
 
     @cached_property
     def last_uses(self) -> dict[tuple[str, str | None], int]:

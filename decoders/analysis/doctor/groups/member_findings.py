@@ -19,7 +19,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     most_frequent_clients,
 )
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
-from decoders.analysis.doctor.refused.explain_positions_outside import explain_position_outside
+from decoders.analysis.doctor.refused.explain_positions_outside import explain_place_outside
 from decoders.analysis.doctor.refused.refused_request_findings import describe_change
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import LIST_OFFSETS
@@ -129,9 +129,7 @@ def _find_groups_behind(case: Case) -> Iterator[Found]:
             whole = merge_observations(seen for _, seen in some)
             clients = most_frequent_clients(whole)
             whole = merge_observations(
-                its
-                for (client, where, _), its in case.seen.items_of_kind("lag")
-                if where == topic and client in clients
+                its for client in clients for _, its in case.find_items("lag", (0, 1), (client, topic))
             )
             if not whole.count:
                 continue  # what its members fetch is not in the capture
@@ -144,19 +142,19 @@ def _find_foreign_offsets(case: Case) -> Iterator[Found]:
     """Offsets of a group that were set by somebody who is no member, and at which its members began."""
     found: dict[tuple[str, str], list[tuple[str, int, int | None, Observation]]] = defaultdict(list)
     for (group, topic, number, client), seen in case.seen.items_of_kind("offset-set"):
-        members = {who for (its, who), _ in case.seen.items_of_kind("joined") if its == group}
+        members = {who for (_, who), _ in case.find_items("joined", (0,), (group,))}
         if client in members or not members or case.seen.get_observation("reading", client) is not None:
             continue
         at, offset = seen.edges["offset"][1]
         began = any(
-            (its, where, part) == (group, topic, number) and f"from {offset}" in given.names and given.last > at
-            for (its, _, where, part), given in case.seen.items_of_kind("assigned")
+            f"from {offset}" in given.names and given.last > at
+            for _, given in case.find_items("assigned", (0, 2, 3), (group, topic, number))
         )
         if began:
             read = [
                 its.most["got"]
-                for (who, where, part), its in case.seen.items_of_kind("lag")
-                if (where, part) == (topic, number) and who in members and "got" in its.most
+                for (who, _, _), its in case.find_items("lag", (1, 2), (topic, number))
+                if who in members and "got" in its.most
             ]
             found[group, client].append((f"{topic}-{number}", offset, max(read, default=None), seen))
     for (group, client), some in found.items():
@@ -202,7 +200,7 @@ def list_stranded_members(case: Case) -> dict[tuple[str, str], list[_Stranded]]:
             reading = case.seen.get_observation("reading", client)
             until = max(reading.list_marked_seconds(), default=0) if reading is not None else 0
             if until <= outside.last // NS + 1:
-                its = explain_position_outside(case, topic, [client])
+                its = explain_place_outside(case, client, topic, number, outside)
                 where = its.get("reset", ": its position is outside of the log")
                 found[group, client].append(_Stranded(where, place, outside))
         elif {*seen.names} == {"from -1"} and case.seen.get_observation("asked", client, topic, number) is None:
@@ -211,7 +209,7 @@ def list_stranded_members(case: Case) -> dict[tuple[str, str], list[_Stranded]]:
 
 
 def _find_stranded_members(case: Case) -> Iterator[Found]:
-    for (group, client), some in list_stranded_members(case).items():
+    for (group, client), some in case.compute_once(list_stranded_members).items():
         whole = merge_observations(its.seen for its in some)
         topics = sorted({its.place.rpartition("-")[0] for its in some})
         about: dict[str, Any] = {"group": group, "client": client, "client_id": client, "clients": [client]}
