@@ -58,7 +58,7 @@ ACTIONS: Final[tuple[ScreenAction, ...]] = (
     ScreenAction("choose_zone", ("Z",), "everywhere", "Show times in another zone, say Europe/Berlin"),
     ScreenAction("export_rows", ("W",), "everywhere", "Write the rows, or the open message, to a file", "write", 9),
     ScreenAction("copy_call", ("C",), "everywhere", "Copy the kw call line that asks this again", "call", 11),
-    ScreenAction("show_list", ("1",), "everywhere", "Show the list"),
+    ScreenAction("show_list", ("1",), "everywhere", "Show the list: rows in the order in which they ended"),
     ScreenAction("show_ladder", ("2",), "everywhere", "Show the last ladder, or that of this connection", "ladder", 15),
     ScreenAction(
         *("show_findings", ("3",), "everywhere", "Show what is wrong, why, and who is refused or slow"),

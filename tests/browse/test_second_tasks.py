@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("textual", reason="kw browse needs textual")
 
+from kwcli.browse.panes.help_screen import list_help_lines
 from tests.browse.browsing import Browsing, run_steps
 from tests.browse.test_ways import DOWNSTREAM, press
 
@@ -116,6 +117,10 @@ def test_a_copied_line_is_said_to_be_copied() -> None:
         assert "copied: kw call ApiVersions" in await press(browsing, pilot, "C")
 
     run_steps(Browsing(), steps, SIZE)
+
+
+def test_the_help_says_in_which_order_rows_are() -> None:
+    assert "rows in the order in which they ended" in dict(list_help_lines())["1"]
 
 
 def test_the_help_says_its_page_and_the_first_key_turns_it() -> None:
