@@ -30,7 +30,7 @@ from decoders.analysis.doctor.observe_odd_bytes import (
 )
 from decoders.analysis.doctor.observe_positions import observe_unread_answer
 from decoders.analysis.doctor.observe_values import observe_subjects, observe_values
-from decoders.analysis.doctor.refused.observe_refusals import observe_refusal
+from decoders.analysis.doctor.refused.observe_refusals import RefusedExchange
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.analysis.exchange_facts import (
@@ -399,6 +399,7 @@ class Doctor:
                 of_topic = topic and not (names and (adds or code in _OF_GROUPS))
                 about = ("topic", topic) if of_topic else (entity, names[0] if names else None)
                 found.setdefault((code, *about), []).append(partition)
+        refusal = RefusedExchange(exchange)
         for (code, kind, subject), partitions in found.items():
             its = self._seen.get_or_make("error", code, api_key, client, kind, subject)
             its.count_exchange(exchange)
@@ -411,7 +412,7 @@ class Doctor:
             if kind == "topic" and subject and code in STORAGE_ERRORS:
                 its.count_name("topics", subject)
             its.count_name("versions", str(exchange.api_version))
-            observe_refusal(its, exchange, code)
+            refusal.observe(its, code, subject)
             its.mark_second(exchange.time_ns)
             user = exchange.user
             if user:

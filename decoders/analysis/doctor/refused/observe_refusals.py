@@ -5,26 +5,33 @@ An answer with an error is rare, so its body is read whole.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.analysis.exchange_facts import topic_of_element
 from decoders.apis import api
 from decoders.exchanges.topic_arrays import structs_at
 from decoders.protocol_facts.api_keys import (
+    ALTER_CONFIGS,
+    CREATE_TOPICS,
+    INCREMENTAL_ALTER_CONFIGS,
     INIT_PRODUCER_ID,
     JOIN_GROUP,
     OFFSET_COMMIT,
     PRODUCE,
+    SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
 )
+from decoders.protocol_facts.public_configs import is_public_config
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.observations import Observation, Observations
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.api_declaration import Field
 
-__all__ = ["SETTINGS", "observe_accepted_values", "observe_refusal"]
+__all__ = ["SETTINGS", "RefusedExchange", "observe_accepted_values"]
 
 _UNSUPPORTED_MECHANISM: Final = 33
 _UNKNOWN_MEMBER: Final = 25
@@ -38,6 +45,16 @@ SETTINGS: Final[dict[int, dict[int, tuple[str, str]]]] = {
 }
 # The most characters of what a broker says.
 _WORDS_MOST: Final = 300
+# Texts about a login are shown where they begin so and have no word as long as a token.
+_LOGIN_FAILED: Final = "Authentication failed"
+_PLAIN_WORD_MOST: Final = 24
+# API key → the array of its request whose elements have configs.
+_CONFIG_ARRAYS: Final = {ALTER_CONFIGS: "resources", INCREMENTAL_ALTER_CONFIGS: "resources", CREATE_TOPICS: "topics"}
+# What separates the parts of a value, and how long a part is that can be a secret.
+_PARTS: Final = re.compile(r"""[\s"'=;,]+""")
+_SECRET_LEAST: Final = 4
+# Fields with the name of what a struct of an answer is about, besides those of topics.
+_NAMING: Final = ("group_id", "transactional_id", "key")
 
 
 @cache
@@ -52,39 +69,83 @@ def _has_words(api_key: int) -> bool:
     return "error_message" in names(api(api_key).response.fields)
 
 
-def observe_refusal(its: Observation, exchange: Exchange, code: int) -> None:
-    """Add to the observation of an error code what was asked for, and what the broker says about it."""
-    key = exchange.api_key or 0
-    if _has_words(key):
-        for words in _list_words(exchange.values("response"), code):
-            its.count_name("words", words[:_WORDS_MOST])
-    asked = SETTINGS.get(key, {}).get(code)
-    request = exchange.values("request") if asked or code == _UNKNOWN_MEMBER else None
-    if not isinstance(request, dict):
-        return
-    if asked is not None:
-        its.count_name("asked", str(request.get(asked[0])))
-    if code == _UNSUPPORTED_MECHANISM:
-        answer = exchange.values("response")
-        for mechanism in (answer.get("mechanisms") if isinstance(answer, dict) else None) or ():
-            its.count_name("offered", str(mechanism))
-    elif key == OFFSET_COMMIT and not request.get("member_id") and request.get("generation_id_or_member_epoch", -1) < 0:
-        its.count_name("without", "membership")
+class RefusedExchange:
+    """What an answer with errors says of them, and what was asked for; its bodies are read once."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self._key = exchange.api_key or 0
+        # Error code → what its structs are about (None: of all that was asked) → texts.
+        self._words: dict[int, dict[str | None, list[str]]] = {}
+        self._secrets = [*self._list_secrets()] if self._key in _CONFIG_ARRAYS else []
+        if _has_words(self._key):
+            self._gather_words(exchange.values("response"), None)
+
+    def observe(self, its: Observation, code: int, subject: str | None) -> None:
+        """Add to the observation of an error code and what it is about what was asked for, and what the broker says."""
+        exchange, key = self._exchange, self._key
+        texts = self._words.get(code, {})
+        for about in texts if subject is None else (subject, None):
+            for words in texts.get(about, ()):
+                its.count_name("words", words)
+        asked = SETTINGS.get(key, {}).get(code)
+        request = exchange.values("request") if asked or code == _UNKNOWN_MEMBER else None
+        if not isinstance(request, dict):
+            return
+        if asked is not None:
+            its.count_name("asked", str(request.get(asked[0])))
+        if code == _UNSUPPORTED_MECHANISM:
+            answer = exchange.values("response")
+            for mechanism in (answer.get("mechanisms") if isinstance(answer, dict) else None) or ():
+                its.count_name("offered", str(mechanism))
+        elif (
+            key == OFFSET_COMMIT
+            and not request.get("member_id")
+            and request.get("generation_id_or_member_epoch", -1) < 0
+        ):
+            its.count_name("without", "membership")
+
+    def _gather_words(self, body: Any, subject: str | None) -> None:
+        """Take what a body says of errors, in any struct: texts about records rather than one about all."""
+        if isinstance(body, list):
+            for each in body:
+                self._gather_words(each, subject)
+        elif isinstance(body, dict):
+            subject = _find_name(self._exchange, body) or subject
+            code = body.get("error_code")
+            if isinstance(code, int) and code:
+                of_records = [each.get("batch_index_error_message") for each in structs_at(body, "record_errors")]
+                found = [words for words in of_records if words] or [body.get("error_message")]
+                for words in dict.fromkeys(found):
+                    if isinstance(words, str) and words and self._is_public(words):
+                        self._words.setdefault(code, {}).setdefault(subject, []).append(words[:_WORDS_MOST])
+            for each in body.values():
+                if isinstance(each, list | dict):
+                    self._gather_words(each, subject)
+
+    def _is_public(self, words: str) -> bool:
+        """Whether a text shows no secret of its request: no token of a login, no value of a config that is secret."""
+        if self._key == SASL_AUTHENTICATE:
+            return words.startswith(_LOGIN_FAILED) and all(len(each) <= _PLAIN_WORD_MOST for each in words.split())
+        return not any(secret in words for secret in self._secrets)
+
+    def _list_secrets(self) -> Iterator[str]:
+        """The parts of the values of configs that are secret, as a request sets them."""
+        for resource in structs_at(self._exchange.values("request"), _CONFIG_ARRAYS[self._key]):
+            for config in structs_at(resource, "configs"):
+                value = config.get("value")
+                if isinstance(value, str) and value and not is_public_config(config.get("name")):
+                    yield value
+                    yield from (part for part in _PARTS.split(value) if len(part) >= _SECRET_LEAST)
 
 
-def _list_words(body: Any, code: int) -> Iterator[str]:
-    """What an answer says of an error code, in any of its structs: texts about records rather than one about all."""
-    if isinstance(body, list):
-        for each in body:
-            yield from _list_words(each, code)
-    elif isinstance(body, dict):
-        if body.get("error_code") == code:
-            of_records = [each.get("batch_index_error_message") for each in structs_at(body, "record_errors")]
-            found = [words for words in of_records if words] or [body.get("error_message")]
-            yield from (words for words in dict.fromkeys(found) if isinstance(words, str) and words)
-        for each in body.values():
-            if isinstance(each, list | dict):
-                yield from _list_words(each, code)
+def _find_name(exchange: Exchange, struct: dict[str, Any]) -> str | None:
+    """The topic, group or resource that a struct of an answer names; None where it names none."""
+    for field in _NAMING:
+        name = struct.get(field)
+        if name and isinstance(name, str):
+            return name
+    return topic_of_element(exchange, struct)
 
 
 def observe_accepted_values(seen: Observations, exchange: Exchange, client: str) -> None:
