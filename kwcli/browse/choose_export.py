@@ -42,7 +42,6 @@ class PacketCut(NamedTuple):
 
     text: str
     path: str
-    overwrites: bool = False
 
 
 def can_be_overwritten(path: str, capture: CaptureOptions) -> bool:
@@ -68,7 +67,7 @@ def choose_export(
     if ending != _PACKETS:
         return f"{path}: the name ends with none of {_PACKETS} {' '.join(ENDINGS)}"
     text = selection.text if selection.row is None else make_row_filter(selection.row)
-    return find_reason_against_cutting(capture) or PacketCut(text, path, overwrites)
+    return find_reason_against_cutting(capture) or PacketCut(text, path)
 
 
 def describe_export(path: str, selection: Selection, capture: CaptureOptions) -> tuple[str, str]:

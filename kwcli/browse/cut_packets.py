@@ -49,10 +49,10 @@ def make_cutting_words(source: Source, text: str, path: str) -> list[str]:
     return words
 
 
-async def cut_packets(source: Source, text: str, path: str, overwrites: bool) -> str:
-    """Write the capture; returns what the command says of it. `overwrites`: in place of a file that is there."""
+async def cut_packets(source: Source, text: str, path: str) -> str:
+    """Write the capture; returns what the command says of it."""
     try:
-        words = [*make_cutting_words(source, text, path), *(["--force"] if overwrites else [])]
+        words = make_cutting_words(source, text, path)
     except Failure as failure:
         return failure.text
     process = await asyncio.create_subprocess_exec(

@@ -92,6 +92,20 @@ def test_a_second_enter_overwrites_a_file_but_never_one_that_is_read(tmp_path: P
     run_steps(Browsing(), steps, (160, 30))
 
 
+def test_a_second_enter_overwrites_a_capture(tmp_path: Path) -> None:
+    there = tmp_path / "there.pcapng"
+    there.write_text("old")
+
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        await press(browsing, pilot, "exclamation_mark", "W")
+        browsing.app.filter_bar.line.value = str(there)
+        await press(browsing, pilot, "enter", "enter")
+        await browsing.app.workers.wait_for_complete()
+        assert there.stat().st_size > 1000
+
+    run_steps(Browsing(), steps, (160, 30))
+
+
 def test_errors_are_counted_by_api_and_name() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         text = await press(browsing, pilot, "exclamation_mark")
