@@ -71,6 +71,17 @@ def grown(*sizes: int, again: int = 5, silence: float = 0.1, answered: int = 0) 
     return scene.ask(20 * len(sizes), (HEARTBEAT, 3), _BEAT, {}, client="small", line=90)
 
 
+def unheard_on(*hosts: str) -> Scene:
+    """Programs with one client id on several hosts, whose connections are dropped while requests wait on them."""
+    scene = Scene()
+    for host in ("10.0.0.1", "10.0.0.2"):
+        scene.ask(0, (METADATA, 9), {}, {"brokers": [], "topics": []}, client="rdkafka", host=host)
+    for host in hosts:
+        scene.ask(5, (METADATA, 9), {}, {}, client="rdkafka", host=host, took=inf, again=6)
+        scene.ask(5.5, (METADATA, 9), {}, {}, client="rdkafka", host=host, took=inf)
+    return scene.ask(60, (METADATA, 9), {}, {"brokers": [], "topics": []}, client="rdkafka", line=5)
+
+
 def unread(times: int, size: int = 3000, *, stuck: int = 5, first: bool = False) -> Scene:
     """New connections on which an answer of some size is begun, and sent again: one after the other."""
     scene = Scene().ask(0, (HEARTBEAT, 3), _BEAT, {}, client="small", line=90)
@@ -237,6 +248,7 @@ NETWORK_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         "requests of big (10.0.0.1) to photos on 3 of its connections to 10.0.0.9:9092 are not acknowledged, each after"
         " 8s of silence or more, and new ones are answered: likely a NAT or firewall forgot them",
     ),
+    ("idle-dropped", unheard_on("10.0.0.1", "10.0.0.2"), "warning", "requests of rdkafka (10.0.0.1) on 1 of its conn"),
     (
         *("idle-dropped", grown(700, 700, 700), "error"),
         "to 10.0.0.9:9092 are not acknowledged, and new ones are answered: something drops their packets",
@@ -290,4 +302,6 @@ NETWORK_NEAR: Final[list[tuple[str, Scene]]] = [
     ("large-unheard", grown(3000, 3000, silence=15)),  # something may have forgotten the connections
     ("idle-dropped", grown(3000, 3000, 3000)),
     ("requests-pending", grown(3000, 3000, 3000)),
+    ("requests-pending", unheard_on("10.0.0.1", "10.0.0.2")),
+    ("idle-dropped", unheard_on("10.0.0.2")),  # another host alone goes on
 ]

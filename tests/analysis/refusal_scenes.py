@@ -30,11 +30,21 @@ UNKNOWN_MEMBER, SESSION_TIMEOUT, INVALID_EPOCH, NO_MECHANISM, INVALID_RECORD = 2
 NO_MEMBER: Final = {"member_id": "", "generation_id_or_member_epoch": -1}
 
 
-def look_ups(times: int, *, every: float = 2, found: bool = False, kind: int = 0, brokers: int = 1) -> Scene:
-    """Look-ups of a coordinator that nobody gets; `found`: that of another group is there."""
+def look_ups(
+    times: int,
+    *,
+    every: float = 2,
+    found: bool = False,
+    kind: int = 0,
+    brokers: int = 1,
+    replicas: tuple[int, ...] = (),
+) -> Scene:
+    """Look-ups of a coordinator that nobody gets; `found`: that of another group is there; `replicas`: of a topic."""
     scene = Scene()
     nodes = [{"node_id": number, "host": "10.0.0.9", "port": 9091 + number} for number in range(1, brokers + 1)]
-    scene.ask(0, (METADATA, 9), {}, {"brokers": nodes, "topics": []}, client="other")
+    part = {"partition_index": 0, "leader_id": 1, "replica_nodes": [*replicas], "isr_nodes": [1]}
+    topics = [{"name": "orders", "partitions": [part]}] if replicas else []
+    scene.ask(0, (METADATA, 9), {}, {"brokers": nodes, "topics": topics}, client="other")
     for number in range(times):
         for name in ("billing", "mail"):
             refused = {
@@ -78,6 +88,10 @@ def transactions(*spans: float, timeout_ms: int = 4000, taken_by: str = "") -> S
         scene.ask(at + 1.5 + span, (END_TXN, 1), name | {"committed": True}, {"error_code": code}, client="settle")
         at += 5 + span
     return scene.ask(at + 30, (HEARTBEAT, 3), {}, {}, client="other")
+
+
+# Two of three brokers are down: the topic of coordinators has replicas there.
+COORDINATORS_DOWN: Final = look_ups(8, replicas=(1, 2, 3))
 
 
 def zstd_read(version: int, *, codec: str = "zstd", again: int = 1) -> Scene:
@@ -176,6 +190,54 @@ def subscribed(*topics: tuple[str, ...], apart: bool = False) -> Scene:
     return scene
 
 
+def take_turns() -> Scene:
+    """Two programs that run one after the other in one group, the first one twice."""
+    scene = subscribed(("orders",))
+    for number, (client, topic) in enumerate((("app-1", "mail"), ("app-0", "orders")), 1):
+        wanted = encode_embedded("ConsumerProtocolSubscription", 0, {"topics": [topic]})
+        its: dict[str, Any] = {"group_id": "workers", "member_id": f"m-{number}"}
+        asked = its | {"protocol_type": "consumer", "protocols": [{"name": "range", "metadata": wanted}]}
+        answer = {"generation_id": number + 1, "member_id": f"m-{number}"}
+        scene.ask(30 * number, (JOIN_GROUP, 5), asked, answer, client=client)
+        for second in range(1, 11):
+            scene.ask(30 * number + second, (HEARTBEAT, 3), its, {}, client=client)
+    return scene
+
+
+def bursts(times: int) -> Scene:
+    """10,000 records each 20 s, which the group has committed 3 s later; the capture ends 1 s after the last ones."""
+    scene, end = Scene(), 0
+    for number in range(times):
+        for part in range(20):
+            at = number * 20 + part / 50
+            data = batch_of(500, first=end)
+            put(scene, at, batch_of(500), end)
+            get(scene, at + 0.005, end, end + 500, client="mail", newest=end + 500)
+            end += len(data) and 500
+        if number < times - 1:
+            for later in (3, 15):
+                commit(number * 20 + later, scene, "mail", 0, topics=committed_at(end))
+    return scene.ask(times * 20 - 19, (HEARTBEAT, 3), {"group_id": "billing", "member_id": "m"}, {}, client="mail")
+
+
+def restarted_member() -> Scene:
+    """The member with the only partition dies and comes back as another one; the idle one has taken its place."""
+    scene = Scene()
+    for member, client, times, count in (
+        ("m-0", "a", (0, 15), 1),
+        ("m-1", "b", (0, 60), 0),
+        ("m-1", "b", (16, 60), 1),
+        ("m-2", "a", (20, 60), 0),
+    ):
+        rows = [{"topic": "orders", "partitions": [0]}] if count else []
+        given = encode_embedded("ConsumerProtocolAssignment", 0, {"assigned_partitions": rows})
+        its: dict[str, Any] = {"group_id": "workers", "member_id": member}
+        scene.ask(times[0], (SYNC_GROUP, 3), its, {"assignment": given}, client=client)
+        for second in range(times[0] + 1, times[1], 2):
+            scene.ask(second + 0.3, (HEARTBEAT, 3), its, {}, client=client)
+    return scene
+
+
 def assigned(*counts: int, seconds: int = 12, then: int | None = None) -> Scene:
     """Members that get so many partitions, and are heard for some seconds; the first gets `then` later."""
     scene = Scene()
@@ -233,9 +295,17 @@ def _fetch_offset(at: float, scene: Scene, client: str, offset: int, *, line: in
     )
 
 
-def without_position(*, looks: bool = False, fetches: bool = False, outside: bool = False, seconds: int = 10) -> Scene:
-    """A member without a committed offset, or with one outside of the log; `looks`: for the begin of the log."""
+def without_position(
+    *, looks: bool = False, fetches: bool = False, outside: bool = False, seconds: int = 10, nodes: int = 0
+) -> Scene:
+    """A member without a committed offset, or with one outside of the log; `looks`: for the begin of the log.
+
+    `nodes`: so many are listed, of which the capture has the first.
+    """
     scene = _fetch_offset(1, join(0, Scene(), "strict"), "strict", 10 if outside else -1)
+    if nodes:
+        listed = [{"node_id": number, "host": f"10.0.0.{10 - number}", "port": 9092} for number in range(1, nodes + 1)]
+        scene.ask(1.2, (METADATA, 9), {}, {"brokers": listed, "topics": []}, client="strict")
     if outside:
         get(scene, 1.5, 10, 10, client="strict", error=1)
     if looks:
@@ -345,7 +415,7 @@ REFUSAL_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     ("transaction-expired", transactions(9), "error", "a transaction of tx (settle) was open for more than 8s"),
     ("transaction-expired", transactions(9, 1, 1), "warning", "a transaction of tx (settle) was open for more than 8"),
     (
-        *("codec-too-new", zstd_read(4), "warning"),
+        *("codec-too-new", zstd_read(4), "note"),
         "export gets batches of orders compressed with zstd, and asks with Fetch 4: zstd needs Fetch 10; terraform set"
         " compression.type=zstd at ",
     ),
@@ -381,8 +451,14 @@ REFUSAL_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         "2 of 3 members of group workers have no partition; the group has 2 in",
     ),
     (
+        "members-idle",
+        restarted_member(),
+        "note",
+        "1 of 2 members of group workers has no partition; the group has 1 in",
+    ),
+    (
         *("group-behind", slow_group(20), "warning"),
-        "group billing falls behind on orders: it commits 20.0 records a second, 103.4 are written; it is 2,420 behind",
+        "group billing falls behind on orders: it commits 20.0 records a second, 100.0 are written; it is 2,420 behind",
     ),
     (
         *("offsets-set", reset_by_tool(), "warning"),
@@ -390,7 +466,7 @@ REFUSAL_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         " have read up to 300",
     ),
     (
-        *("position-missing", without_position(), "error"),
+        *("position-missing", without_position(nodes=1), "error"),
         "strict in group billing reads nothing of orders-0: the group has no committed offset there, and it looks",
     ),
     (
@@ -462,4 +538,8 @@ REFUSAL_NEAR: Final[list[tuple[str, Scene]]] = [
     ("position-missing", without_position(fetches=True)),
     ("position-missing", without_position(outside=True, fetches=True)),
     ("position-missing", without_position(seconds=2)),
+    ("position-missing", without_position(nodes=2)),  # it may read from the other one
+    ("group-mixed", take_turns()),
+    ("group-behind", bursts(3)),
+    ("members-idle", assigned(2, 0).ask(90, (HEARTBEAT, 3), {"group_id": "g"}, {}, client="other")),  # it is gone
 ]

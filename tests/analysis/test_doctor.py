@@ -57,7 +57,7 @@ from tests.analysis.identity_scenes import IDENTITY_BESIDES, IDENTITY_NEAR, IDEN
 from tests.analysis.key_scenes import KEY_NEAR, KEY_SCENES
 from tests.analysis.network_scenes import DEAD_ENTRY, NETWORK_BESIDES, NETWORK_NEAR, NETWORK_SCENES
 from tests.analysis.record_scenes import RECORD_BESIDES, RECORD_NEAR, RECORD_SCENES
-from tests.analysis.refusal_scenes import REFUSAL_BESIDES, REFUSAL_NEAR, REFUSAL_SCENES
+from tests.analysis.refusal_scenes import COORDINATORS_DOWN, REFUSAL_BESIDES, REFUSAL_NEAR, REFUSAL_SCENES
 from tests.analysis.scenes import BEGUN, BROKER, FIN, MS, NS, RST, Scene
 from tests.analysis.silence_scenes import (
     LATE_LISTING,
@@ -1291,6 +1291,11 @@ def test_clients_without_answers_do_not_go_on() -> None:
     rows = [row for row in folded(DEAD_ENTRY.rows(Doctor())).rows() if row["id"] == "entry-unanswered"]
     assert [row["clients"] for row in rows] == [["new"], ["newer"]]
     assert not [row["title"] for row in rows if "go on" in row["title"]]
+
+
+def test_brokers_that_are_down_are_of_the_cluster() -> None:
+    (row,) = (row for row in folded(COORDINATORS_DOWN.rows(Doctor())).rows() if row["id"] == "coordinator-never")
+    assert "more replicas" not in row["title"]
 
 
 def test_batches_of_an_older_state_are_taken_for_batches_sent_again() -> None:

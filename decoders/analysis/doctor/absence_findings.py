@@ -214,10 +214,12 @@ def _find_pending_requests(case: Case) -> Iterator[Found]:
     Brokers answer each connection in order, so that others wait behind the oldest.
     """
     oldest: dict[tuple[str, str], tuple[int, int, Observation]] = {}
-    deaf = {(client, broker): its.names for (client, _, broker), its in case.seen.items_of_kind("deaf")}
+    unacknowledged: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for (client, _, broker), its in case.seen.items_of_kind("deaf"):
+        unacknowledged[client, broker] |= its.names.get("connections", {}).keys()
     for (client, broker, key), seen in case.seen.items_of_kind("pending"):
-        waiting, unheard = (names.get("connections", {}) for names in (seen.names, deaf.get((client, broker), {})))
-        if waiting and waiting.keys() <= unheard.keys():
+        waiting = seen.names.get("connections", {})
+        if waiting and waiting.keys() <= unacknowledged[client, broker]:
             continue  # the broker never got them
         least = case.limits["gathering.least" if key in GATHERINGS else "pending.least"] * NS
         if case.last - seen.first >= least:

@@ -109,6 +109,7 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
         (cause, ("unanswered", "requests-pending", "sent-again", "sent-twice"), _topics)
         for cause in ("broker-silent", "broker-down")
     ),
+    *((cause, ("coordinator-never",), _coordination) for cause in ("broker-silent", "broker-down", "broker-gone")),
     ("broker-gone", ("unanswered", "requests-pending"), _topics),
     ("broker-failed", ("partition-offline", "leader-missing", "leader-moved"), _topics),
     *((cause, ("timestamp-refused",), _clients) for cause in ("clock-ahead", "clock-behind")),

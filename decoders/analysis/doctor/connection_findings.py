@@ -216,7 +216,7 @@ def _find_dropped_connections(case: Case) -> Iterator[Found]:
     """Connections on which requests are sent again and again, while the broker answers others, or smaller ones."""
     lossy = _gather_lossy_links(case)
     for (client, host, broker), seen in case.seen.items_of_kind("deaf"):
-        requests = case.seen.get_observation("unheard-request", client, broker)
+        requests = case.seen.get_observation("lost-request", client, host, broker)
         link = case.seen.get_observation("client", client, host, broker)
         silent = case.seen.get_observation("no-entry", host, broker, "silent")
         if requests is None or link is None or silent is not None:
@@ -238,7 +238,7 @@ def _find_dropped_connections(case: Case) -> Iterator[Found]:
             about["clients"] = [client, *unread][:LISTED]
             about["others"] = _describe_heard_clients(case, client, host, broker, requests, unread)
             yield case.make_finding("large-unheard", requests, **about)
-        elif link.last > requests.first and (host, broker) not in lossy:
+        elif link.most.get("second", 0) * NS > requests.first and (host, broker) not in lossy:
             # A later request was answered: its connection is another one.
             about["silence"], about["guess"], about["likely"], about["remedy"] = _explain_dropped_connections(
                 link, requests
@@ -339,11 +339,11 @@ def _describe_heard_clients(
     case: Case, client: str, host: str, broker: str, requests: Observation, unread: list[str]
 ) -> str | None:
     """Words for clients whose answers are lost as well, and for those that are answered meanwhile."""
-    unheard = {its for (its, where), _ in case.seen.items_of_kind("unheard-request") if where == broker}
+    lost = {(its, who) for (its, who, where), _ in case.seen.items_of_kind("lost-request") if where == broker}
     heard: dict[bool, set[str]] = {True: set(), False: set()}
     for (its, who, where), seen in case.seen.items_of_kind("client"):
         answered = seen.most.get("second", 0) * NS > requests.first
-        if where == broker and its not in unheard | {*unread, client, OWN_CLIENT_ID} and answered:
+        if where == broker and (its, who) not in lost and its not in {*unread, client, OWN_CLIENT_ID} and answered:
             heard[who == host].add(its)
     words = ""
     if unread:

@@ -147,6 +147,13 @@ class Case:
             hosts.setdefault(host_of(address), set()).add(number)
         return self.advertised | {host: min(numbers) for host, numbers in hosts.items() if len(numbers) == 1}
 
+    @cached_property
+    def lacks_nodes(self) -> bool:
+        """Whether brokers advertise more nodes than have answered in the capture: clients may go on there."""
+        known = {self.nodes.get(broker, self.nodes.get(host_of(broker))) for broker in self.brokers}
+        unnamed = sum(broker not in self.nodes and host_of(broker) not in self.nodes for broker in self.brokers)
+        return len({*self.advertised.values()} - known) > unnamed
+
     def make_finding(self, kind: str, seen: Observation, **values: Any) -> Found:
         """A finding of this kind, with the severity that FINDINGS gives it."""
         return Found(kind, FINDINGS[kind].severity, seen, values)

@@ -306,7 +306,7 @@ class Doctor:
         Bytes before it are those of requests before it: it is larger than each of them if it is larger than all.
         """
         info = exchange.connection_info
-        its = self._seen.get_or_make("unheard-request", client, info.broker)
+        its = self._seen.get_or_make("lost-request", client, host_of(info.client), info.broker)
         its.count_exchange(exchange)
         its.mark_second(exchange.time_ns)
         its.count_name("apis", str(exchange.api_key))

@@ -29,6 +29,8 @@ __all__ = ["MEMBERS", "list_stranded_members"]
 
 # A member without partitions that is there for so long waits for no rebalance.
 _IDLE_NS: Final = 10 * NS
+# The session time-out of a member whose JoinGroup is not in the capture: Kafka's default.
+_SESSION_MS: Final = 45_000
 # Commits over less time have no meaningful pace.
 _SPAN_NS: Final = 10 * NS
 # A group whose commits keep this share of the pace at which records are written keeps up.
@@ -51,7 +53,7 @@ def _find_shared_groups(case: Case) -> Iterator[Found]:
         if seen.names.get("topics"):
             by_group[group][client] = seen
     for group, clients in by_group.items():
-        found = _find_strangers(case, group, clients) if len(clients) > 1 else None
+        found = _find_clients_without_common_topic(case, group, clients) if len(clients) > 1 else None
         if found is None:
             continue
         about: dict[str, Any] = {"group": group, "clients": sorted(clients)[:LISTED]}
@@ -64,33 +66,38 @@ def _find_shared_groups(case: Case) -> Iterator[Found]:
         yield case.make_finding("group-mixed", merge_observations(clients.values()), **about)
 
 
-def _find_strangers(case: Case, group: str, clients: dict[str, Observation]) -> tuple[str, str] | None:
-    """The first two clients that are in a group at one time, and have no topic in common."""
-    present: dict[str, tuple[int, int]] = {}
+def _find_clients_without_common_topic(
+    case: Case, group: str, clients: dict[str, Observation]
+) -> tuple[str, str] | None:
+    """The first two clients that have members in a group at one time, and have no topic in common."""
+    present: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for (its, _), seen in case.seen.items_of_kind("alive"):
         seconds = list(seen.list_marked_seconds()) if its == group else []
         for client in seen.names.get("clients", ()) if seconds else ():
-            first, last = present.get(client, (seconds[0], seconds[-1]))
-            present[client] = min(first, seconds[0]), max(last, seconds[-1])
+            present[client].append((seconds[0], seconds[-1]))
     for one, other in combinations(sorted(clients.keys() & present.keys()), 2):
-        is_together = present[one][0] < present[other][1] and present[other][0] < present[one][1]
-        if is_together and not clients[one].names["topics"].keys() & clients[other].names["topics"].keys():
+        if clients[one].names["topics"].keys() & clients[other].names["topics"].keys():
+            continue
+        if any(first < end and begin < last for first, last in present[one] for begin, end in present[other]):
             return one, other
     return None
 
 
 def _find_idle_members(case: Case) -> Iterator[Found]:
     """Members that have no partition up to the end, as others of their group have them all."""
-    by_group: dict[str, list[tuple[str, int, Observation]]] = defaultdict(list)
+    by_group: dict[str, list[tuple[str, int, bool, Observation]]] = defaultdict(list)
     for (group, member, client), seen in case.seen.items_of_kind("given"):
         alive = case.seen.get_observation("alive", group, member)
         until = max(alive.list_marked_seconds(), default=0) * NS if alive is not None else 0
+        timeout_ms = (alive.most.get("timeout", 0) if alive is not None else 0) or _SESSION_MS
+        left = case.seen.get_observation("left", group, client)
+        if until + NS + timeout_ms * MS < case.last or (left is not None and left.last >= until):
+            continue  # it is no member any more
         at, count = seen.edges["partitions"][1]
-        if until - at >= _IDLE_NS:
-            by_group[group].append((client, count, seen))
+        by_group[group].append((client, count, until - at >= _IDLE_NS, seen))
     for group, members in by_group.items():
-        idle = [(client, seen) for client, count, seen in members if not count]
-        total = sum(count for _, count, _ in members)
+        idle = [(client, seen) for client, count, stays, seen in members if stays and not count]
+        total = sum(count for _, count, _, _ in members)
         if not idle or not total:
             continue
         about: dict[str, Any] = {"group": group, "clients": sorted({client for client, _ in idle})[:LISTED]}
@@ -104,7 +111,7 @@ def _find_idle_members(case: Case) -> Iterator[Found]:
 
 
 def _find_groups_behind(case: Case) -> Iterator[Found]:
-    """Groups that commit at a lower pace than that at which their topics are written."""
+    """Groups that commit at a lower pace than that at which their topics are written from first to last commit."""
     written: dict[str | None, list[Observation]] = defaultdict(list)
     for (_, topic), seen in case.seen.items_of_kind("produce"):
         written[topic].append(seen)
@@ -123,9 +130,10 @@ def _find_groups_behind(case: Case) -> Iterator[Found]:
         if span < _SPAN_NS or span_written < _SPAN_NS:
             continue
         pace = sum(seen.edges["offset"][1][1] - seen.edges["offset"][0][1] for _, seen in some) * NS / span
-        comes = records.sums.get("records", 0) * NS / span_written
+        comes = _estimate_records(records, first, last) * NS / span
         behind = sum(max(end - seen.edges["offset"][1][1], 0) for end, seen in some)
-        if 0 <= pace < _KEEPS_UP * comes and behind > _UNDER_WAY_S * comes:
+        until_commit = behind - _estimate_records(records, last, case.last)
+        if 0 <= pace < _KEEPS_UP * comes and until_commit > _UNDER_WAY_S * comes:
             whole = merge_observations(seen for _, seen in some)
             clients = most_frequent_clients(whole)
             whole = merge_observations(
@@ -136,6 +144,13 @@ def _find_groups_behind(case: Case) -> Iterator[Found]:
             about: dict[str, Any] = {"group": group, "topic": topic, "clients": clients[:LISTED]}
             about |= {"pace": f"{pace:,.1f}", "comes": f"{comes:,.1f}", "behind": f"{behind:,}"}
             yield case.make_finding("group-behind", whole, **about)
+
+
+def _estimate_records(records: Observation, begin_ns: int, end_ns: int) -> float:
+    """How many records were written between two times, if each second with writes had as many of them."""
+    seconds = list(records.list_marked_seconds())
+    some = sum(begin_ns // NS < second <= end_ns // NS for second in seconds)
+    return records.sums.get("records", 0) * some / max(len(seconds), 1)
 
 
 def _find_foreign_offsets(case: Case) -> Iterator[Found]:
@@ -203,7 +218,11 @@ def list_stranded_members(case: Case) -> dict[tuple[str, str], list[_Stranded]]:
                 its = explain_place_outside(case, client, topic, number, outside)
                 where = its.get("reset", ": its position is outside of the log")
                 found[group, client].append(_Stranded(where, place, outside))
-        elif {*seen.names} == {"from -1"} and case.seen.get_observation("asked", client, topic, number) is None:
+        elif (
+            not case.lacks_nodes
+            and {*seen.names} == {"from -1"}
+            and case.seen.get_observation("asked", client, topic, number) is None
+        ):
             found[group, client].append(_Stranded(": the group has no committed offset there", place, seen))
     return found
 

@@ -15,7 +15,6 @@ REFUSAL_KINDS: Final[dict[str, FindingKind]] = {
         "{why}; until it is there, {harm}",
         "look into the controller's log for why {topic} is not made or has no leader; give {setting} a value of at most"
         " the number of brokers, or start the brokers that lack",
-        went_on=WARNING,
     ),
     "not-a-member": FindingKind(
         ERROR,
@@ -80,13 +79,12 @@ REFUSAL_KINDS: Final[dict[str, FindingKind]] = {
         "ask who did that and why; set the offsets again if it was a mistake",
     ),
     "codec-too-new": FindingKind(
-        WARNING,
+        NOTE,
         "{client}{of_group} gets batches of {topic} compressed with {codec}, and asks with Fetch {version}: {codec}"
         " needs Fetch {least}{stuck}{changed}",
         "the client is likely older than {codec} and cannot read them: it fails at each such batch, or passes over its"
         " records",
         "upgrade the client, or set compression.type of the topic back to what it reads (batches that are there stay as"
         " they are)",
-        went_on=WARNING,
     ),
 }

@@ -88,6 +88,14 @@ def _errors(case: Case, codes: Iterable[int]) -> Iterator[tuple[ErrorKey, Observ
 def _explain_missing_coordinators(case: Case) -> Iterator[tuple[Found, set[ErrorKey]]]:
     """Coordinators that nobody ever got: one finding for all groups, one for all transactional ids."""
     nodes = {number for (_, number, _, _), _ in case.seen.items_of_kind("advertised")}
+    # Nodes that are down are listed as replicas alone.
+    nodes |= {number for (number,), _ in case.seen.items_of_kind("gone")}
+    nodes |= {
+        int(name)
+        for _, seen in case.seen.items_of_kind("topic")
+        for name in seen.names.get("nodes", ())
+        if name.isdigit()
+    }
     for key_type, (kind, what, topic, setting, harm) in _COORDINATED.items():
         some = {
             key: seen
