@@ -6,9 +6,11 @@ These APIs are rare, and their bodies are read whole.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.topic_arrays import structs_at
+from decoders.limits import NAMES_OBSERVED_MAX
 from decoders.protocol_facts.api_keys import (
     ALTER_CONFIGS,
     CREATE_TOPICS,
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from decoders.analysis.doctor.observations import Observations
     from decoders.exchanges.exchange import Exchange
 
-__all__ = ["CHANGING", "observe_changes"]
+__all__ = ["CHANGING", "ENTITY_SEPARATOR", "observe_changes"]
 
 # The kind and the name of what is changed, the kind of the change, and words for it.
 _Change = tuple[str, str, str, str]
@@ -53,12 +55,35 @@ _CONFIG_WORDS: Final = {
     2: "added {value} to {name}",
     3: "took {value} from {name}",
 }
-# The most settings of one change that are named.
-_SETTINGS_MOST: Final = 3
+# The most settings, topics or partitions of one change that are named, and the most characters of its words.
+_NAMED_MOST: Final = 3
+_WORDS_MOST: Final = 200
+# Between the types, and between the names, of the entities that a quota is for all together.
+ENTITY_SEPARATOR: Final = "\0"
 
 
 def _names_without_error(answer: dict[str, Any], array: str, name: str) -> set[str]:
     return {str(each.get(name)) for each in structs_at(answer, array) if not each.get("error_code")}
+
+
+def _join_first(words: list[str]) -> str:
+    """The first words with commas between them, and how many more there are."""
+    more = len(words) - _NAMED_MOST
+    return ", ".join(words[:_NAMED_MOST]) + (f" and {more} more" if more > 0 else "")
+
+
+def _list_partitions(body: dict[str, Any], array: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for topic in structs_at(body, array):
+        for part in structs_at(topic, "partitions"):
+            yield str(topic.get("name")), part
+
+
+def _partitions_with_error(answer: dict[str, Any], array: str) -> set[tuple[str, Any]]:
+    return {
+        (topic, part.get("partition_index"))
+        for topic, part in _list_partitions(answer, array)
+        if part.get("error_code")
+    }
 
 
 def _describe_setting(config: dict[str, Any]) -> str:
@@ -78,7 +103,7 @@ def _list_config_changes(request: dict[str, Any], answer: dict[str, Any]) -> Ite
             continue
         words = [_describe_setting(each) for each in structs_at(resource, "configs")]
         if words:
-            yield kind, name, "config", ", ".join(words[:_SETTINGS_MOST])
+            yield kind, name, "config", _join_first(words)
 
 
 def _list_new_topics(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_Change]:
@@ -90,7 +115,7 @@ def _list_new_topics(request: dict[str, Any], answer: dict[str, Any]) -> Iterato
             if is_public_config(each.get("name"))
         ]
         if topic.get("name") in made and settings:
-            yield "topic", topic["name"], "config", f"created it with {', '.join(settings[:_SETTINGS_MOST])}"
+            yield "topic", topic["name"], "config", f"created it with {_join_first(settings)}"
 
 
 def _list_new_partitions(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_Change]:
@@ -103,19 +128,25 @@ def _list_new_partitions(request: dict[str, Any], answer: dict[str, Any]) -> Ite
 def _list_moves(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_Change]:
     if answer.get("error_code"):
         return
-    for topic in structs_at(request, "topics"):
-        for part in structs_at(topic, "partitions"):
-            nodes = part.get("replicas")
-            to = "cancelled the move" if nodes is None else f"moved the replicas to {', '.join(map(str, nodes))}"
-            yield "topic", str(topic.get("name")), "replicas", f"{to} (partition {part.get('partition_index')})"
+    refused = _partitions_with_error(answer, "responses")
+    moves: dict[str, list[str]] = {}
+    for topic, part in _list_partitions(request, "topics"):
+        nodes, number = part.get("replicas"), part.get("partition_index")
+        to = "cancelled the move" if nodes is None else f"moved the replicas to {', '.join(map(str, nodes))}"
+        if (topic, number) not in refused:
+            moves.setdefault(topic, []).append(f"{to} (partition {number})")
+    for topic, words in moves.items():
+        yield "topic", topic, "replicas", _join_first(words)
 
 
 def _list_deleted_records(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_Change]:  # noqa: ARG001  # as all lists have it
-    for topic in structs_at(answer, "topics"):
-        for part in structs_at(topic, "partitions"):
-            if not part.get("error_code"):
-                number, low = part.get("partition_index"), part.get("low_watermark")
-                yield "topic", str(topic.get("name")), "records", f"deleted records before {low} of partition {number}"
+    deleted: dict[str, list[str]] = {}
+    for topic, part in _list_partitions(answer, "topics"):
+        if not part.get("error_code"):
+            words = f"{part.get('low_watermark')} of partition {part.get('partition_index')}"
+            deleted.setdefault(topic, []).append(words)
+    for topic, words_of_topic in deleted.items():
+        yield "topic", topic, "records", f"deleted records before {_join_first(words_of_topic)}"
 
 
 def _list_rights(acls: Iterable[dict[str, Any]], does: str, pattern: str) -> Iterator[_Change]:
@@ -150,8 +181,10 @@ def _list_quotas(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_C
             f"removed {op.get('key')}" if op.get("remove") else f"set {op.get('key')}={op.get('value', 0):g}"
             for op in structs_at(entry, "ops")
         ]
-        for entity in structs_at(entry, "entity"):
-            yield str(entity.get("entity_type")), str(entity.get("entity_name") or ""), "quota", ", ".join(words)
+        entities = [*structs_at(entry, "entity")]
+        kinds = [str(entity.get("entity_type")) for entity in entities]
+        names = [str(entity.get("entity_name") or "") for entity in entities]
+        yield ENTITY_SEPARATOR.join(kinds), ENTITY_SEPARATOR.join(names), "quota", _join_first(words)
 
 
 def _list_deleted_groups(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_Change]:  # noqa: ARG001  # as all lists have it
@@ -161,8 +194,14 @@ def _list_deleted_groups(request: dict[str, Any], answer: dict[str, Any]) -> Ite
 
 def _list_deleted_offsets(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_Change]:
     if not answer.get("error_code"):
-        topics = ", ".join(str(topic.get("name")) for topic in structs_at(request, "topics"))
-        yield "group", str(request.get("group_id")), "offsets", f"deleted its offsets of {topics}"
+        refused = _partitions_with_error(answer, "topics")
+        topics = dict.fromkeys(
+            topic
+            for topic, part in _list_partitions(request, "topics")
+            if (topic, part.get("partition_index")) not in refused
+        )
+        if topics:
+            yield "group", str(request.get("group_id")), "offsets", f"deleted its offsets of {_join_first([*topics])}"
 
 
 _LISTS: Final[dict[int, Callable[[dict[str, Any], dict[str, Any]], Iterator[_Change]]]] = {
@@ -187,5 +226,6 @@ def observe_changes(seen: Observations, exchange: Exchange, client: str) -> None
     request, answer = exchange.values("request"), exchange.values("response")
     if not isinstance(request, dict) or not isinstance(answer, dict) or request.get("validate_only"):
         return
-    for kind, name, how, words in _LISTS[exchange.api_key or 0](request, answer):
-        seen.get_or_make("changed", kind, name, how, words, client).count_exchange(exchange)
+    for kind, name, how, words in islice(_LISTS[exchange.api_key or 0](request, answer), NAMES_OBSERVED_MAX):
+        short = words if len(words) <= _WORDS_MOST else f"{words[:_WORDS_MOST]}..."
+        seen.get_or_make("changed", kind, name, how, short, client).count_exchange(exchange)

@@ -25,6 +25,7 @@ from decoders.analysis.doctor.diagnosis_input import (
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
+from decoders.analysis.doctor.refused.observe_changes import ENTITY_SEPARATOR
 from decoders.analysis.doctor.refused.observe_refusals import SETTINGS
 from decoders.protocol_facts.api_keys import END_TXN, FETCH, FIND_COORDINATOR, OFFSET_COMMIT
 from decoders.protocol_facts.errors.error_codes import error_name
@@ -335,8 +336,10 @@ def describe_change(
 
 def _is_about(subject: tuple[str, str | None], clients: list[str], users: list[str], changed: tuple[str, str]) -> bool:
     kind, name = changed
-    if kind in ("client-id", "user"):
-        return name in (clients if kind == "client-id" else users) or not name
+    entities = {"client-id": clients, "user": users}
+    kinds, names = kind.split(ENTITY_SEPARATOR), name.split(ENTITY_SEPARATOR)
+    if entities.keys() >= {*kinds}:
+        return all(not each or each in entities[its] for its, each in zip(kinds, names, strict=False))
     if kind != subject[0] or subject[1] is None:
         return False
     return name in ("*", subject[1]) or (name.endswith("*") and subject[1].startswith(name[:-1]))
