@@ -10,13 +10,19 @@ from kwcli.filter_options import WENT_WRONG, quote_filter_text
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange, Settled
 
-__all__ = ["LADDERS", "QUICK_FILTERS", "join_with_filter", "make_row_filter"]
+__all__ = ["LADDERS", "QUICK_FILTERS", "join_with_filter", "make_api_filter", "make_row_filter"]
 
 
 def _make_client_filter(row: Exchange) -> str:
     if row.client_id:
         return f"client_id == {quote_filter_text(row.client_id)}"
     return f"client == {quote_filter_text(row.client.rpartition(':')[0].strip('[]'))}"
+
+
+def make_api_filter(api: str) -> str:
+    """The filter for an API by its name; by its number where it has none, as `UNKNOWN(999)`."""
+    number = api.removeprefix("UNKNOWN(").removesuffix(")")
+    return f"api == {api}" if number == api else f"api_key == {number}"
 
 
 def _make_topic_filter(row: Exchange) -> str:
@@ -53,7 +59,7 @@ QUICK_FILTERS: Final[dict[str, Callable[[Exchange], str]]] = {
     "this_connection": lambda row: f"connection == {row.connection}",
     "this_topic": _make_topic_filter,
     "this_group": _make_group_filter,
-    "this_api": lambda row: "" if row.api is None else f"api == {row.api}",
+    "this_api": lambda row: "" if row.api is None else make_api_filter(row.api),
     "only_errors": lambda _: WENT_WRONG,
     "this_slow": _make_slower_filter,
 }

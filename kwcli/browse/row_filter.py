@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Callable
 from typing import Any, Final
 
+from decoders.errors import FilterError
 from decoders.filters import parse
 from kwcli.browse.background_processes.search_messages import FindRows, Forget, RowsFound, RowsSorted, SortRows
 
@@ -27,8 +28,11 @@ ORDERS: Final = ("", *ORDERED_BY)
 
 
 def decodes_values(text: str) -> bool:
-    """Whether a filter looks into decoded keys or values."""
-    return parse(text).set_value_reader(None) is not None
+    """Whether a filter looks into decoded keys or values; one that cannot be read does not."""
+    try:
+        return parse(text).set_value_reader(None) is not None
+    except FilterError:
+        return False
 
 
 class FoundRows:

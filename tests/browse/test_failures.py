@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -11,7 +14,11 @@ pytest.importorskip("textual", reason="kw browse needs textual")
 from decoders.exchanges.exchange import Exchange
 from kwcli.browse.background_processes.read_into_spool import ReadingEnded, SpoolingRun
 from kwcli.browse.background_processes.search_spool import RowFinder
-from tests.browse.browsing import Browsing, run_steps
+from kwcli.browse.message_tree.message_fields import FieldReader, find_about
+from kwcli.browse.quick_filters import QUICK_FILTERS
+from kwcli.browse.row_filter import decodes_values
+from tests.browse.browsing import TOUR, Browsing, run_steps
+from tests.browse.test_wire_text import list_rows
 
 
 def fail(*_: Any) -> None:
@@ -52,3 +59,70 @@ def test_a_cut_capture_shows_what_is_there_and_says_where_it_ends(tmp_path: Any)
         assert isinstance(browsing.app.list_pane.row, Exchange)
 
     run_steps(Browsing(str(path)), steps, (300, 24))
+
+
+# Exchanges from NDJSON, with what no broker sends.
+
+
+def write_row(folder: Path, api: str, change: Callable[[dict[str, Any]], Any], file: str = TOUR) -> str:
+    """A file with the last exchange of an API, changed."""
+    row = [row for row in list_rows(Browsing(file)) if row.kind == "exchange" and row.api == api][-1]
+    record = row.to_dict(records=True)
+    change(record)
+    path = folder / "changed.ndjson"
+    path.write_text(json.dumps(record) + "\n")
+    return str(path)
+
+
+# The value of a record, beside the `error_code`s that Kafka declares.
+VALUES: Final[tuple[Any, ...]] = ("E42", None, 7, -1, "\u00b2", "--5", "9" * 5000, True, 1.5, ["a"], {})
+
+
+def test_an_error_code_of_a_record_is_no_error_of_kafka(tmp_path: Path) -> None:
+    def change(record: dict[str, Any]) -> None:
+        batches = record["request"]["topic_data"][0]["partition_data"][0]["records"]
+        batches[0]["records"][0]["value"] = json.dumps([{"error_code": value} for value in VALUES])
+
+    browsing, seen = Browsing(write_row(tmp_path, "Produce", change)), []
+    (row,) = list_rows(browsing)
+    assert row.kind == "exchange"
+    for field in FieldReader(row, browsing.settings).read_all().fields:
+        about = find_about(row, field)
+        if ".value" in field.path and field.path.endswith("error_code"):
+            seen.append(about)
+    assert seen == [""] * len(VALUES)
+
+
+def test_an_error_code_that_kafka_declares_says_what_it_means(tmp_path: Path) -> None:
+    def change(record: dict[str, Any]) -> None:
+        record["response"]["error_code"] = 7
+
+    browsing = Browsing(write_row(tmp_path, "Metadata", change))
+    (row,) = list_rows(browsing)
+    assert row.kind == "exchange"
+    fields = FieldReader(row, browsing.settings).read_all().fields
+    (about,) = [find_about(row, each) for each in fields if each.path == "error_code"]
+    assert about.startswith("REQUEST_TIMED_OUT: ")
+
+
+def test_an_api_without_a_name_is_filtered_by_its_number(tmp_path: Path) -> None:
+    def change(record: dict[str, Any]) -> None:
+        record.update(api_key=999, api="UNKNOWN(999)", request={}, response={})
+
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        app = browsing.app
+        for keys in (["a"], ["4", "b", "enter"], ["4", "G", "enter"]):
+            for key in keys:
+                await pilot.press(key)
+                await browsing.settle(pilot)
+            assert "api_key == 999" in app.row_filter.text
+            assert app.list_pane.count_lines() == 1
+            app.filter_by("")
+            await browsing.settle(pilot)
+        assert not decodes_values("api == UNKNOWN(999)")
+        row = app.list_pane.row
+        assert row is not None
+        assert row.kind == "exchange"
+        assert QUICK_FILTERS["this_api"](row) == "api_key == 999"
+
+    run_steps(Browsing(write_row(tmp_path, "Metadata", change)), steps)

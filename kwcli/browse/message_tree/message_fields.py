@@ -207,13 +207,14 @@ def find_about(exchange: Exchange, field: TreeField) -> str:
     if not about:
         header = "RequestHeader" if field.side == "request" else "ResponseHeader"
         about = read_header_abouts().get(f"{header}.{plain}", "")
-    if field.is_error_code and (code := field.text.partition(" ")[0]) not in ("", "0"):
-        about = _describe_error(int(code)) or about
+    if about and field.is_error_code:  # a declared field; a record may hold another of that name
+        about = _describe_error(field.text.partition(" ")[0]) or about
     return about
 
 
-def _describe_error(code: int) -> str:
+def _describe_error(code: str) -> str:
+    """What a number that is not 0 means; empty for other texts."""
     from decoders.protocol_facts.errors.error_codes import ERRORS
 
-    error = ERRORS.get(code)
+    error = ERRORS.get(int(code)) if code not in ("", "0") and code.removeprefix("-").isdecimal() else None
     return "" if error is None else f"{error.name}: {error.meaning}"

@@ -16,6 +16,7 @@ from kwcli.browse.actions import bindings_of
 from kwcli.browse.background_processes.search_messages import TOP_DIMENSIONS, TopCounted
 from kwcli.browse.panes.line_pane import LinePane
 from kwcli.browse.panes.styled_lines import make_strip
+from kwcli.browse.quick_filters import make_api_filter
 from kwcli.filter_options import quote_filter_text
 from kwcli.output.short_texts import cell_width, cut, palette
 
@@ -114,7 +115,10 @@ class TopPane(LinePane):
             cells[2] = f"{colors.bad}{cells[2]}{colors.off}"
         line = f"{colors.client}{name}{colors.off}{' ' * (self._name_cells - cell_width(name))} {' '.join(cells)}"
         marks = draw_sparkline(slices, first, last, width, max)
-        filter_text = "" if value is None or "others" in row else f"{self.by} == {quote_filter_text(str(value))}"
+        filter_text = ""
+        if value is not None and "others" not in row:
+            is_api = self.by == "api"
+            filter_text = make_api_filter(value) if is_api else f"{self.by} == {quote_filter_text(str(value))}"
         return f"{line}  {marks}", filter_text
 
     def _format_slow_exchange(self, row: dict[str, Any]) -> tuple[str, str]:
@@ -128,7 +132,7 @@ class TopPane(LinePane):
         )
         found = (
             f"client == {quote_filter_text(row['client'])} and correlation_id == {row['correlation_id']}"
-            f" and api == {row['api']}"
+            f" and {make_api_filter(row['api'])}"
         )
         return text, found
 
