@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from math import inf
 from types import FrameType
 from typing import Any
 
 from decoders.analysis.doctor.diagnosis_input import Case
+from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.groups.member_findings import MEMBERS
 from decoders.analysis.doctor.observations import Observations
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
-from tests.analysis.scenes import BEGUN, NS
+from decoders.exchanges.exchange import Ended
+from decoders.protocol_facts.api_keys import HEARTBEAT, JOIN_GROUP, METADATA, PRODUCE
+from tests.analysis.scenes import BEGUN, NS, RST, Scene
 
 
 def make_members_outside(partitions: int) -> Observations:
@@ -65,3 +69,36 @@ def test_members_outside_of_their_logs_are_found_in_steps_by_the_number_of_parti
         return count_lines(lambda: [[*find(case)] for find in MEMBERS])
 
     assert cost(80) < 6 * cost(20)
+
+
+def test_a_client_that_always_resets_has_one_observation_and_not_one_for_each_connection() -> None:
+    fold = Doctor()
+    for row in reset_again_and_again(150).rows(fold):
+        if isinstance(row, Ended):
+            fold.observe_connection_end(row)
+        else:
+            fold.add(row)
+    ((_, its),) = fold._seen.items_of_kind("cut-off")
+    assert {facet: len(names) for facet, names in its.names.items()} == {"asked": 100, "ended": 100}
+
+
+def reset_again_and_again(times: int) -> Scene:
+    """Large batches without an answer, each on a connection of its own that ends by a reset."""
+    topic = {"name": "orders", "partition_data": [{"index": 0, "records": bytes(70_000)}]}
+    scene = Scene()
+    for number in range(times):
+        scene.ask(number, (PRODUCE, 9), {"acks": 1, "topic_data": [topic]}, line=number, took=0.1, ends=RST)
+    return scene
+
+
+def test_a_group_that_waits_for_a_member_without_a_known_time_out_waits_for_any() -> None:
+    beat = {"group_id": "billing", "member_id": "m-1", "generation_id": 1}
+    joins = {"group_id": "billing", "member_id": "", "protocol_type": "consumer", "protocols": []}
+    scene = Scene().ask(4, (HEARTBEAT, 3), beat, {}, client="shop")
+    scene.ask(4.5, (JOIN_GROUP, 5), joins, {}, client="shop", line=1, took=inf)
+    scene.ask(4.95, (METADATA, 9), {}, {"brokers": [], "topics": []}, client="other", line=9)
+    fold = Doctor(Thresholds({"gathering.least": 0.1}))
+    for exchange in scene.exchanges(fold):
+        fold.add(exchange)
+    (row,) = (row for row in fold.rows() if row["id"] == "requests-pending")
+    assert row["meaning"].startswith("the group likely waits")

@@ -259,14 +259,16 @@ def _describe_lost_member(case: Case, group: str, waiting: Observation) -> dict[
         last = max(seen.list_marked_seconds(), default=0)
         clients = sort_names_by_count(seen.names["clients"])
         left = [case.seen.get_observation("left", group, client) for client in clients]
+        timeout_ms = seen.most.get("timeout", 0)  # 0: its JoinGroup is not in the capture
         if (
             its == group
+            and timeout_ms > 0
             and member not in pending
             and last * NS <= waiting.first
-            and last + 1 + seen.most.get("timeout", 0) / 1000 >= case.last / NS
+            and last + 1 + timeout_ms / 1000 >= case.last / NS
             and not any(each is not None and each.last >= last * NS for each in left)
         ):
-            lost.append((last, seen.most["timeout"], clients[0]))
+            lost.append((last, timeout_ms, clients[0]))
     if not lost:
         return None
     last, timeout, client = max(lost)

@@ -270,7 +270,8 @@ class Doctor:
             its.count_occurrence_at(ended.time_ns)
             its.count_name("clients", client)
         if ended.client_bytes >= _SIZED and ended.how == "rst":
-            seen.get_or_make("cut-off", client, info.broker, info.client).keep_greatest("ended", ended.last_ns)
+            its = seen.get_or_make("cut-off", client, info.broker)
+            its.count_name("ended", f"{info.client} {info.began_ns} {ended.last_ns}")
         if info.via_address is not None and not ended.server_bytes and ended.how in ("fin", "rst"):
             seen.get_or_make("head", host_of(info.via_address), info.broker, host).count_end(ended)
         for side, quiet_ns, shut_ns in (
@@ -354,8 +355,9 @@ class Doctor:
             its.count_exchange(exchange)
             its.keep_greatest("least", -size)
             if closed == "rst" and size < _LARGE:
-                place = client, exchange.connection_info.broker, exchange.connection_info.client
-                self._seen.get_or_make("cut-off", *place).keep_greatest("asked", exchange.time_ns)
+                info = exchange.connection_info
+                its = self._seen.get_or_make("cut-off", client, info.broker)
+                its.count_name("asked", f"{info.client} {info.began_ns} {exchange.time_ns}")
         lost = exchange.extra is not None and exchange.extra.get("retransmitted")
         if lost:
             self._observe_unheard_request(exchange, client, size)

@@ -382,12 +382,22 @@ _AT_ONCE_NS: Final = 3 * NS
 
 def _are_cut_off_at_once(case: Case, client: str, broker: str, key: int, refused: Observation) -> bool:
     """Whether a client's connections were reset at once after its large requests, while it has answers to others."""
-    some = [seen for (who, where, _), seen in case.seen.items_of_kind("cut-off") if (who, where) == (client, broker)]
-    waits = [its.most["ended"] - its.most["asked"] for its in some if {"ended", "asked"} <= its.most.keys()]
+    seen = case.seen.get_observation("cut-off", client, broker)
+    asked, ended = (_find_last_times(seen, facet) for facet in ("asked", "ended"))
+    waits = [ended[connection] - asked[connection] for connection in asked.keys() & ended.keys()]
     answers = (seen for (who, _, where), seen in case.seen.items_of_kind("client") if (who, where) == (client, broker))
     goes_on = any("second" in its.most and its.most["second"] * NS > refused.first for its in answers)
     at_once = len(waits) >= case.limits["unanswered.least"] and max(waits) < _AT_ONCE_NS
     return at_once and goes_on and (client, key) in case.answered
+
+
+def _find_last_times(seen: Observation | None, facet: str) -> dict[str, int]:
+    """Connection → the last of its times in ns, by the names of a facet."""
+    found: dict[str, int] = {}
+    for name in seen.names.get(facet, ()) if seen is not None else ():
+        connection, _, time_ns = name.rpartition(" ")
+        found[connection] = max(found.get(connection, 0), int(time_ns))
+    return found
 
 
 _CLOSED: Final = {"fin": "closed", "rst": "reset", "idle": "silent for hours"}
