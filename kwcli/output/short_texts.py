@@ -60,8 +60,6 @@ def palette(color: bool) -> Palette:
 
 
 NS: Final = 1_000_000_000
-# The reasons of rows that say of a connection how it began or ended, and stand for no bytes.
-ENDS_OF_CONNECTIONS: Final = frozenset({"empty", "reset", "closed", "shut"})
 # Characters that a terminal draws two cells wide, a good approximation of East Asian Width W and F: the first of each
 # range, and the first behind it. A pattern of them would cost as much to compile as 100 lines, for one "–" in a table.
 _WIDE: Final = (

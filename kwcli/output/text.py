@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.topic_and_node_names import NODE_LISTS, NodeIds
+from decoders.messages.connection_end_rows import ENDS_OF_CONNECTIONS
 from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
@@ -20,7 +21,6 @@ from kwcli.output.facts.line_fact_functions import (
     list_no_facts,
 )
 from kwcli.output.short_texts import (
-    ENDS_OF_CONNECTIONS,
     NS,
     UTC_ZONE,
     TimeZone,

@@ -24,6 +24,7 @@ from decoders.analysis.transactions.transactions_fold import Transactions
 from decoders.errors import LimitExceeded
 from decoders.exchanges.exchange import Skipped
 from decoders.messages.build_body_json import Options
+from decoders.messages.connection_end_rows import ENDS_OF_CONNECTIONS
 from decoders.messages.exchange_json import to_json_dict
 from decoders.schema.body_json_form import row_json
 from decoders.wire.state_serialization import pack, state_fields, unpack
@@ -125,7 +126,9 @@ class ReportFolds:
             self._rare = {name: fold for name, fold in self._rare.items() if name not in self.full}
 
     def skip(self, run: Skipped) -> None:
-        """Count a run of bytes that is no exchange."""
+        """Count a run of bytes that is no exchange; not how connections ended, which NDJSON may have as well."""
+        if run.reason in ENDS_OF_CONNECTIONS:
+            return
         self.skipped.join_amounts((run.reason, run.direction), (1, run.size))
         if "security" in self.found:
             self.found["security"].observe_tls_connection(run)

@@ -52,6 +52,7 @@ from decoders.capture.segments_of_cut_out_packets import (
     format_topic_comments,
 )
 from decoders.errors import without_frames
+from decoders.messages.connection_end_rows import ENDS_OF_CONNECTIONS
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import ENVELOPE
 from decoders.tcp.connection_and_halves import reverse_key, sequence_difference
@@ -96,8 +97,8 @@ _ACK_AT_SAYS: Final = Struct(">Q")
 _ROW_SAYS: Final = Struct(">Q")  # where its request begins, as the pairing counts
 # Fields that rows have only once they are numbered within their files.
 _NUMBERED: Final = frozenset({"file", "point", "packet"})
-# Skipped runs that are whole connections.
-_CONNECTIONS: Final = frozenset({"one_direction", "not_kafka", "tls", "copy", "empty"})
+# Skipped runs that are whole connections, and what says how a connection ended, of which any packet may be a part.
+_CONNECTIONS: Final = frozenset({"one_direction", "not_kafka", "tls", "copy"}) | ENDS_OF_CONNECTIONS
 
 
 class _WholeConnection:

@@ -186,6 +186,29 @@ def test_packets_of_a_connection_without_exchanges_are_written(tmp_path: Path) -
     assert "2 packets" in kw("sniff", str(out)).err
 
 
+@pytest.mark.parametrize("scene", [CUT, SHUT, CLOSED], ids=["reset", "window", "closed"])
+def test_packets_of_the_end_of_a_connection_are_written(scene: Scene, tmp_path: Path) -> None:
+    file, out = tmp_path / "scene.pcap", tmp_path / "out.pcapng"
+    file.write_bytes(spoken(scene.segments()))
+    words = "-f", "connection > 0"
+    assert kw("sniff", str(file), *words, "-w", str(out)).code == 0
+    ends, again = (
+        [row["detail"] for row in run_json("sniff", str(each), *words) if row["kind"] == "skipped" and not row["size"]]
+        for each in (file, out)
+    )
+    assert ends
+    assert again == ends
+
+
+def test_with_ports_the_ends_of_other_connections_are_left_out() -> None:
+    file = str(FOLDER / "incidents" / "advertised-port-closed.pcap.zst")
+    words = "sniff", file, "-f", "connection > 0"
+    assert sum(row["broker"].endswith(":23608") for row in run_json(*words)) == 12
+    assert {row["broker"] for row in run_json(*words, "--port", "23605")} == {"127.0.0.1:23605"}
+    assert "no-connection" in [row["id"] for row in run_json("doctor", file)]
+    assert "no-connection" not in [row["id"] for row in run_json("doctor", file, "--port", "23605")]
+
+
 def test_a_file_that_stands_alone_is_not_named_again() -> None:
     (row, *_) = run_json("doctor", str(FOLDER / "tour.pcapng"), "--port", "9092,9093,9094")
     assert row["command"] == f"kw sniff {FOLDER}/tour.pcapng --port 9092,9093,9094 --packet 760,772,775 -v"

@@ -20,6 +20,7 @@ from decoders.messages.build_body_json import PLAIN
 from kwcli.report.build_report import build_report
 from kwcli.report.exchange_folds import BODY_MAX, ReportFolds, dump_bodies_of_exchange
 from kwcli.run_environment import Exit
+from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,6 +104,14 @@ def test_parts_merge_to_the_whole(name: str, parts: int) -> None:
         part.resume(folds_of(exchanges[at::parts]).export())
         merged.merge(part)
     assert build_report(merged.results(), "4.0") == whole
+
+
+def test_ends_of_connections_are_no_skipped_bytes(tmp_path: Path) -> None:
+    capture, again = FOLDER / "incidents" / "advertised-port-closed.pcap.zst", tmp_path / "again.ndjson"
+    again.write_text(kw("sniff", str(capture), "-f", "connection > 0", "-o", "ndjson").out)
+    assert '"empty"' in again.read_text()
+    skipped = [json.loads(kw("report", str(file), "-o", "json").out)["skipped"] for file in (capture, again)]
+    assert skipped == [[], []]
 
 
 def test_slices_of_time_do_not_depend_on_the_order() -> None:

@@ -14,11 +14,12 @@ from decoders.capture.read_capture import CUT_AT, UNKNOWN
 from decoders.exchanges.exchange import ClientIdentity, count_clients
 from decoders.frames.framing import BEGINS_LATE
 from decoders.limits import CLIENTS_COUNTED_MAX, CONNECTIONS_MAX, TLS_SECRETS_MAX
+from decoders.messages.connection_end_rows import ENDS_OF_CONNECTIONS
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.exchange_remarks import STRICT_REMARKS
 from decoders.protocols import REFUSED_TLS
 from decoders.wire.format_and_escape_text import format_size
-from kwcli.output.short_texts import ENDS_OF_CONNECTIONS, NS, UTC_ZONE, TimeZone, count_of
+from kwcli.output.short_texts import NS, UTC_ZONE, TimeZone, count_of
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled, Summary

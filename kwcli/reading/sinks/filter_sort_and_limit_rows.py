@@ -16,11 +16,15 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.exchanges.exchange import Skipped
+from decoders.messages.connection_end_rows import (
+    is_of_ports,
+    list_rows_with_ends,
+    make_rows_of_end,
+)
 from decoders.named_tuple import NamedTuple
 from kwcli.output.renderers import Needs, Renderer, WantedPaths, Write, open_renderer, renderer_needs, shows_history
 from kwcli.reading.run_coverage import RunCoverage
 from kwcli.reading.sinks.closing_lines import ShownCounts, is_row_lossy
-from kwcli.reading.sinks.connection_end_rows import list_rows_with_ends, make_rows_of_end
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
 from kwcli.reading.sinks.row_output import (
     RowOutput,
@@ -184,7 +188,7 @@ class FilteredRowSink:
         self.tables = view.tables
         self._asks_for_connections = selection is not None and selection.asks_for_connections
         self.has_connection_ends = view.has_connection_ends and self._asks_for_connections
-        self._found_silent = False  # connections matched of which rows without bytes alone are there, and not shown
+        self._found_only_hidden_rows = False  # the rows that matched stand for no bytes, and are not shown
         self.end_of_connection = view.ended if view.tables is None else view.tables.end_connection
         self.needs_file_names = view.needs_file_names or needs_file_names(settings, selection)
         self._name_files = view.name_files
@@ -281,6 +285,9 @@ class FilteredRowSink:
         """Filter and show rows; False when as many as wanted have been shown."""
         if not rows:
             return True
+        if self._ports is not None:
+            # With --port the other connections are not shown; the closing line counts them.
+            rows = [row for row in rows if is_of_ports(row, self._ports)]
         if self.has_connection_ends:
             rows = list_rows_with_ends(rows)
         if self.learn_from_rows is not None:
@@ -298,9 +305,6 @@ class FilteredRowSink:
         if self.looks_for_loss and not self.found_loss:
             # Every exchange is decoded for this, also one that is not shown.
             self.found_loss = any(map(is_row_lossy, rows))
-        if self._ports is not None:
-            # With --port the other connections are not shown; the closing line counts them.
-            rows = [row for row in rows if row.kind == "exchange" or row.reason != "not_kafka"]
         if self._selection is not None:
             if self._jobs is not None and self._unmatched is None and self._left is None:
                 self._jobs.write_matching(rows)
@@ -342,7 +346,7 @@ class FilteredRowSink:
         if any(row.kind == "exchange" for row in found) or (found and self._renderer.shows_skipped):
             self._unmatched = None
         elif found:
-            self._found_silent = True
+            self._found_only_hidden_rows = True
         elif self._unmatched is not None:
             self._unmatched.examine_rows(rows)
         return found
@@ -405,6 +409,6 @@ class FilteredRowSink:
         """The sentence that says why no row has matched; None where one has."""
         if self._unmatched is None:
             return None
-        if self._found_silent:
+        if self._found_only_hidden_rows:
             return "no exchange on the connections that match; -v says how they began and ended"
         return self._unmatched.hint_line()

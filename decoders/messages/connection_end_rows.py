@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.exchange import Skipped
@@ -11,8 +11,10 @@ from decoders.wire.format_and_escape_text import describe_duration
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Row, Settled
 
-__all__ = ["list_rows_with_ends", "make_rows_of_end"]
+__all__ = ["ENDS_OF_CONNECTIONS", "is_of_ports", "list_rows_with_ends", "make_rows_of_end"]
 
+# The reasons of rows that say of a connection how it began or ended, and stand for no bytes.
+ENDS_OF_CONNECTIONS: Final = frozenset({"empty", "reset", "closed", "zero_window"})
 _MS: Final = 1_000_000
 _ENDS: Final = {
     "fin": "closed (FIN) {after} later",
@@ -27,6 +29,13 @@ def list_rows_with_ends(rows: Iterable[Row]) -> list[Settled]:
     return [found for row in rows for found in (make_rows_of_end(row) if row.kind == "connection" else [row])]
 
 
+def is_of_ports(row: Row, ports: Container[int]) -> bool:
+    """Whether a row is of a connection to one of these ports; it is not if all of a connection was skipped for them."""
+    if row.kind == "connection":
+        return int(row.connection_info.broker.rpartition(":")[2] or 0) in ports
+    return row.kind == "exchange" or row.reason != "not_kafka"
+
+
 def make_rows_of_end(ended: Ended) -> Iterator[Skipped]:
     """Rows that stand for no bytes: for a connection without any, a TCP window of 0, a reset, an end without Kafka."""
     info = ended.connection_info
@@ -36,7 +45,7 @@ def make_rows_of_end(ended: Ended) -> Iterator[Skipped]:
     for whose, shut_ns in (("client", ended.client_shut_ns), ("broker", ended.server_shut_ns)):
         if shut_ns:
             text = f"the TCP window of the {whose}'s side was 0 for {describe_duration(shut_ns / _MS)} at least"
-            yield Skipped(info, None, 0, "shut", text, ended.last_ns)
+            yield Skipped(info, None, 0, "zero_window", text, ended.last_ns)
     if ended.how == "rst":
         yield Skipped(info, None, 0, "reset", _describe_reset(ended), ended.last_ns)
     elif ended.how == "fin" and not ended.kafka:
