@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, TypedDict
 
 from decoders.errors import Malformed
@@ -9,7 +10,7 @@ from decoders.tls.cipher_suites import find_suite
 from decoders.tls.read_handshake import VERSIONS, CertificateFacts, ClientHello, ServerHello
 from decoders.wire.format_and_escape_text import escape_text
 
-__all__ = ["TlsFacts", "TlsInfo"]
+__all__ = ["TlsFacts", "TlsInfo", "read_certificate_of_line", "read_server_name_of_line"]
 
 _SAVED: Final = (
     *("version", "cipher", "sni", "offered", "protocol", "resumed", "certificate", "client_certificate", "alerts"),
@@ -21,6 +22,42 @@ _SAVED: Final = (
 _CERTIFICATE_SIZES: Final = (3, 4)
 # An alert of TLS 1.3: header, level and description, content type, tag; a change of cipher may come before it.
 _ALERT_SIZES: Final = (5 + 2 + 1 + 16, 6 + 5 + 2 + 1 + 16)
+
+
+# The words between the names of a certificate.
+_BETWEEN_NAMES: Final = re.compile(" (?:for|by|until) ")
+_CERTIFICATE: Final = re.compile(
+    ", certificate {name}(?: for {name})? by {name} until ([0-9][0-9:TZ-]+)".replace(
+        "{name}", r"""("(?:[^"\\]|\\.)*"|[^"].*?)"""
+    )
+)
+_SERVER_NAME: Final = re.compile(", for ([^ ,;]+)")
+
+
+def _quote(name: str) -> str:
+    """A name of a certificate, in quotes where it holds a word that stands between two names."""
+    if not _BETWEEN_NAMES.search(name):
+        return name
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def read_certificate_of_line(line: str) -> CertificateFacts | None:
+    """The certificate of the server that `TlsFacts.describe_in_one_line` names; None where there is none."""
+    found = _CERTIFICATE.search(line)
+    if found is None:
+        return None
+    subject, hosts, issuer = (
+        re.sub(r"\\(.)", r"\1", name[1:-1]) if name.startswith('"') else name
+        for name in (each or "" for each in found.groups()[:3])
+    )
+    return CertificateFacts(subject, issuer, found[4], hosts)
+
+
+def read_server_name_of_line(line: str) -> str:
+    """The name that the client asked for (SNI) in what `TlsFacts.describe_in_one_line` gives; empty without one."""
+    found = _SERVER_NAME.search(line.partition("certificate ")[0])
+    return "" if found is None else found[1]
 
 
 class TlsInfo(TypedDict):
@@ -115,8 +152,8 @@ class TlsFacts:
         for whose, certificate in (("certificate", self.certificate), ("client certificate", self.client_certificate)):
             if certificate is not None:
                 subject, issuer, expires, hosts = certificate
-                known = f"{subject or 'without a name'}{f' for {hosts}' if hosts else ''}"
-                parts.append(f"{whose} {known} by {issuer or 'nobody'} until {expires}")
+                known = f"{_quote(subject or 'without a name')}{f' for {_quote(hosts)}' if hosts else ''}"
+                parts.append(f"{whose} {known} by {_quote(issuer or 'nobody')} until {expires}")
         if self.answer_ns and self.hello_ns and not self.offered:
             parts.append(f"hello answered after {(self.answer_ns - self.hello_ns) / 1e6:.3f} ms")
         parts += self.alerts

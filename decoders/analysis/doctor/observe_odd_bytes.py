@@ -35,8 +35,6 @@ _ALERT_SIZE: Final = 7
 
 # What ends the facts of a TLS connection (tls/tls_facts.py): an alert other than the one at every orderly end.
 _TLS_ALERT: Final = re.compile(r"(?:fatal )?(encrypted alert|alert \w+) from the (client|server)")
-# Subject, names of hosts, issuer and end of the broker's certificate.
-_CERTIFICATE: Final = re.compile(r", certificate (.*?)(?: for (.*?))? by (.*?) until (\d[\d:TZ-]+)")
 _CLIENT_CERTIFICATE: Final = ", client certificate "
 _OFFERED: Final = re.compile(r"ClientHello of ([\d., ]*\d)")
 # A connection that lasts so long was not broken off.
@@ -123,9 +121,14 @@ def observe_protocol_of_connection(seen: Observations, ended: Ended, host: str) 
 def _observe_tls_alert(its: Observation, ended: Ended) -> None:
     """Observe an alert, and what the handshake shows in clear: the broker's certificate, versions that were offered."""
     its.count_end(ended)
-    certificate = _CERTIFICATE.search(ended.detail)
+    from decoders.tls.tls_facts import read_certificate_of_line, read_server_name_of_line  # few captures need it
+
+    certificate, name = read_certificate_of_line(ended.detail), read_server_name_of_line(ended.detail)
     if certificate is not None:
-        its.count_name("certificate", "\n".join(part or "" for part in certificate.groups()))
+        subject, issuer, expires, hosts = certificate
+        its.count_name("certificate", "\n".join((subject, hosts, issuer, expires)))
+    if name:
+        its.count_name("sni", name)
     if _CLIENT_CERTIFICATE in ended.detail:
         its.add_to_sum("shown", 1)
     offered = _OFFERED.search(ended.detail)

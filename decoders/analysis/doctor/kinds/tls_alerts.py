@@ -47,19 +47,20 @@ def describe_tls_refusal(host: str, broker: str, alert: str, whose: str, seen: O
     if whose == "server":
         return _describe_client_certificate(host, broker, alert)
     subject, hosts, issuer, until = (max(seen.names.get("certificate", {"\n\n\n": 0})).split("\n") + [""] * 3)[:4]
+    name = max(seen.names.get("sni", {"": 0}))
     why = f", {'most likely because' if alert == _UNREAD else 'as'} it refuses the certificate"
     if subject:
         why += f" of {escape_for_sentence(subject)}"
     if alert == _EXPIRED or (until and until < format_rfc3339(seen.first)):
         why += f", which was valid until {until}" if until else ""
         return why, f"renew the certificate of {broker}, and have the broker load it (kafka-configs, or a restart)"
-    if alert == _UNKNOWN or (alert == _UNREAD and not _is_for_another_host(broker, hosts)):
+    if alert == _UNKNOWN or (alert == _UNREAD and not _is_for_another_host(broker, hosts, name)):
         why += f", issued by {escape_for_sentence(issuer)}" if issuer else ""
         return (
             why,
             f"give {host} the certificate of the CA that issued it ({_TRUST}), or correct the broker's key store",
         )
-    if _is_for_another_host(broker, hosts):
+    if _is_for_another_host(broker, hosts, name):
         return (
             f"{why}, which is for {escape_for_sentence(hosts)}",
             f"if the client uses another name for {broker}: connect by one that the certificate has, or add this one to"
@@ -78,11 +79,17 @@ def _describe_client_certificate(host: str, broker: str, alert: str) -> tuple[st
     return why, _CHECK
 
 
-def _is_for_another_host(broker: str, hosts: str) -> bool:
-    """Whether a certificate names addresses or hosts, and not the address of the broker; by name nobody knows."""
+def _is_for_another_host(broker: str, hosts: str, name: str) -> bool:
+    """Whether a certificate names addresses or hosts, and neither the broker's address nor the name asked for (SNI)."""
     names = hosts.split(", ") if hosts else []
     address = host_of(broker).strip("[]")
-    return bool(names) and not any(_is_same_address(name, address) for name in names)
+    return bool(names) and not any(_is_same_address(each, address) or _is_same_name(each, name) for each in names)
+
+
+def _is_same_name(pattern: str, name: str) -> bool:
+    """Whether a name of a certificate is a host's; `*.` at its beginning stands for one label (RFC 6125)."""
+    pattern, name = pattern.lower(), name.lower()
+    return pattern == name or (pattern.startswith("*.") and pattern[2:] == name.partition(".")[2])
 
 
 def _is_same_address(name: str, address: str) -> bool:
