@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
+from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.exchange import Skipped
@@ -11,10 +13,11 @@ from decoders.wire.format_and_escape_text import describe_duration
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Row, Settled
 
-__all__ = ["ENDS_OF_CONNECTIONS", "is_of_ports", "list_rows_with_ends", "make_rows_of_end"]
+__all__ = ["ENDS_OF_CONNECTIONS", "EndRowsByTime", "is_of_ports", "list_rows_with_ends", "make_rows_of_end"]
 
 # The reasons of rows that say of a connection how it began or ended, and stand for no bytes.
 ENDS_OF_CONNECTIONS: Final = frozenset({"empty", "reset", "closed", "zero_window"})
+_SORTED_AT_ONCE: Final = 50_000
 _MS: Final = 1_000_000
 _ENDS: Final = {
     "fin": "closed (FIN) {after} later",
@@ -27,6 +30,39 @@ _ENDS: Final = {
 def list_rows_with_ends(rows: Iterable[Row]) -> list[Settled]:
     """The rows, with those of `make_rows_of_end` in the place of each end of a connection."""
     return [found for row in rows for found in (make_rows_of_end(row) if row.kind == "connection" else [row])]
+
+
+class EndRowsByTime:
+    """Rows of the ends of connections, to be put between rows that come in the order of their times.
+
+    Ends need only be roughly in order: so many at once are sorted.
+    """
+
+    def __init__(self, ends: Iterator[Ended]) -> None:
+        self._rows = _sort_rows_of_ends(ends)
+        self._next = next(self._rows, None)
+
+    def put_between(self, rows: Iterable[Settled]) -> list[Settled]:
+        """The rows, with those of ends before the first row that is later."""
+        found: list[Settled] = []
+        for row in rows:
+            found += self._take_rows_until(row.time_ns)
+            found.append(row)
+        return found
+
+    def take_rest(self) -> list[Settled]:
+        """The rows of ends that are left."""
+        return [*self._take_rows_until(None)]
+
+    def _take_rows_until(self, time_ns: int | None) -> Iterator[Skipped]:
+        while self._next is not None and (time_ns is None or self._next.time_ns <= time_ns):
+            yield self._next
+            self._next = next(self._rows, None)
+
+
+def _sort_rows_of_ends(ends: Iterator[Ended]) -> Iterator[Skipped]:
+    while at_once := [*islice(ends, _SORTED_AT_ONCE)]:
+        yield from sorted((row for ended in at_once for row in make_rows_of_end(ended)), key=attrgetter("time_ns"))
 
 
 def is_of_ports(row: Row, ports: Container[int]) -> bool:

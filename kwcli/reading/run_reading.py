@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from decoders.exchanges.segments_to_exchanges import Engine
+from decoders.messages.connection_end_rows import EndRowsByTime, is_of_ports
 from decoders.tls.key_log import KeyLog
 from kwcli.output.renderers import WantedPaths
 from kwcli.output.short_texts import count_of, find_zone
@@ -335,10 +336,11 @@ class ReadingRun:
             names, form = ", ".join(source.records), self._settings.format
             raise Failure(f"{names}: -o {form} shows bytes, which NDJSON of kw lacks: give the capture", Exit.USAGE)
         lacking = 0
-        if (sink.end_of_connection is not None or sink.has_connection_ends) and sink.tables is None:
-            for ended in source.ends():
-                if ports is None or _port_of(ended.connection_info.broker) in ports:
-                    sink.take_connection_end(ended)
+        ends = (ended for ended in source.ends() if ports is None or is_of_ports(ended, ports))
+        if sink.end_of_connection is not None and sink.tables is None:
+            for ended in ends:
+                sink.end_of_connection(ended)
+        rows_of_ends = EndRowsByTime(ends if sink.has_connection_ends else iter(()))
         for name, rows in source.read_recorded_rows():
             for row in rows:
                 if sink.needs_file_numbers and row.kind == "exchange":
@@ -349,9 +351,11 @@ class ReadingRun:
                 rows = [row for row in rows if _port_of(row.broker) in ports]
             for row in rows:
                 self._engine.summary.count_settled(row)
-            if not sink.filter_and_show_rows(rows):
+            if not sink.filter_and_show_rows(rows_of_ends.put_between(rows)):
                 return False
             sink.output.show_progress(source.taken, self._engine.summary.exchanges)
+        if not sink.filter_and_show_rows(rows_of_ends.take_rest()):
+            return False
         if source.request_logs and not self._settings.quiet:
             self._env.report(
                 f"kw: {', '.join(source.request_logs)}: a broker's request log has no sizes, packets, records and"

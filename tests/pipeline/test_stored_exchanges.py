@@ -389,6 +389,21 @@ def test_findings_about_connections_are_made_of_tables_too(name: str, tmp_path: 
     assert findings(tmp_path / "t") == expected
 
 
+def test_rows_of_the_ends_of_connections_in_tables_stand_at_their_times(tmp_path: Path) -> None:
+    capture, tables = str(FOLDER / "incidents" / "advertised-port-closed.pcap.zst"), str(tmp_path / "t")
+    assert kw("pipeline", "run", capture, "--out", tables, "-q").code == Exit.DONE
+
+    def list_rows(source: str, *words: str) -> list[tuple[str, str, int]]:
+        lines = kw("sniff", source, "-f", "connection > 0", "-o", "ndjson", *words).out.splitlines()
+        return [(row["time"], row["kind"], row["connection"]) for row in map(orjson.loads, lines)]
+
+    found = list_rows(tables)
+    assert found == sorted(found)
+    assert found == sorted(list_rows(capture))
+    assert list_rows(tables, "--limit", "4") == found[:4]
+    assert list_rows(tables, "--port", "23605") == sorted(list_rows(capture, "--port", "23605"))
+
+
 @pytest.mark.parametrize("name", ["tour.pcapng", "sasl-raw.pcap", "three-nodes.pcapng.zst"])
 def test_ends_of_connections_go_through_tables(name: str) -> None:
     reader, engine = CaptureReader(), Engine(connections=True)

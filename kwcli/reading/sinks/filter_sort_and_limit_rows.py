@@ -19,7 +19,6 @@ from decoders.exchanges.exchange import Skipped
 from decoders.messages.connection_end_rows import (
     is_of_ports,
     list_rows_with_ends,
-    make_rows_of_end,
 )
 from decoders.named_tuple import NamedTuple
 from kwcli.output.renderers import Needs, Renderer, WantedPaths, Write, open_renderer, renderer_needs, shows_history
@@ -317,13 +316,6 @@ class FilteredRowSink:
         if self._tap is not None:
             self._tap.end_batch()
         return shown
-
-    def take_connection_end(self, ended: Ended) -> None:
-        """Take the end of a connection from tables."""
-        if self.end_of_connection is not None:
-            self.end_of_connection(ended)
-        else:
-            self.filter_and_show_rows([*make_rows_of_end(ended)])
 
     def _filter_rows(self, rows: list[Settled]) -> tuple[list[Settled], int]:
         """The exchanges that the filter wants, and how many others --errors leaves out that --errors all shows."""
