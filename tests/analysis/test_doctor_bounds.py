@@ -102,3 +102,18 @@ def test_a_group_that_waits_for_a_member_without_a_known_time_out_waits_for_any(
         fold.add(exchange)
     (row,) = (row for row in fold.rows() if row["id"] == "requests-pending")
     assert row["meaning"].startswith("the group likely waits")
+
+
+def test_partitions_without_a_committed_offset_are_not_explained_by_a_position_outside() -> None:
+    seen = make_members_outside(2)
+    for number in (7, 8):
+        its = seen.get_or_make("assigned", "g", "m", "t", number)
+        its.count_occurrence_at(BEGUN)
+        its.count_name("from -1", "10.0.0.1:5")
+    case = Case(seen, {}, BrokerLatencies(), {}, [], Thresholds())
+    rows = [row for find in MEMBERS for row in find(case) if row.id == "position-missing"]
+    found = [(row.values["places"], row.values["why"]) for row in rows]
+    assert found[0] == (["t-7", "t-8"], ": the group has no committed offset there")
+    assert found[1][0] == ["t-0", "t-1"]
+    assert "position 6 of" in found[1][1] or "outside of the log" in found[1][1]
+    assert len(found) == 2

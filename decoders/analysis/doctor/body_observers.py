@@ -31,6 +31,7 @@ from decoders.analysis.doctor.observe_positions import (
     observe_unread_answer,
 )
 from decoders.analysis.doctor.refused.observe_changes import CHANGING, observe_changes
+from decoders.analysis.doctor.refused.observe_refusals import FETCH_OF_ZSTD, TOO_LARGE, UNSUPPORTED_COMPRESSION
 from decoders.analysis.doctor.resent_batches import make_evidence_of_exchange
 from decoders.analysis.exchange_facts import (
     CONSUMER,
@@ -84,13 +85,9 @@ Observe = Callable[["Observations", "Exchange", str], "list[str] | None"]
 _SESSION_LOST: Final = (70, 71)
 _INVALID_TIMESTAMP: Final = 32
 _OUT_OF_ORDER: Final = 45
-_UNSUPPORTED_COMPRESSION: Final = 76
-# MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE.
-_TOO_LARGE: Final = (10, 18)
 _OUT_OF_RANGE: Final = 1
 _READ_COMMITTED: Final = 1
 _STABLE: Final = "last_stable_offset"
-_FETCH_OF_ZSTD: Final = 10
 # Of the checksums of batches, one in eight has none of these bits.
 _SAMPLED: Final = 7
 _METADATA_LOG: Final = "__cluster_metadata"
@@ -235,9 +232,9 @@ def _observe_batch_head(
         seen.get_or_make("crc", client, topic, "produced").count_exchange(exchange)
     elif head.max_timestamp is not None and head.max_timestamp > 0:
         _observe_time_stamp(seen, exchange, client, head.max_timestamp * NS_PER_MS - exchange.time_ns, code)
-    if code == _UNSUPPORTED_COMPRESSION:
+    if code == UNSUPPORTED_COMPRESSION:
         seen.get_or_make("codec-refused", client, topic).count_name("codecs", f"{head.codec} in {exchange.api_version}")
-    if code in _TOO_LARGE:
+    if code in TOO_LARGE:
         seen.get_or_make("too-large", client, topic).keep_greatest("least", -head.size)
     return code != 0 and head.codec == "lz4"
 
@@ -333,7 +330,7 @@ def _observe_fetched_partition(
         position = head.last_offset + 1
         if head.magic < 2 or not head.sound:
             _observe_fetched_batch(seen, exchange, client, topic, head)
-    if begin is not None and head.codec == "zstd" and (exchange.api_version or 0) < _FETCH_OF_ZSTD:
+    if begin is not None and head.codec == "zstd" and (exchange.api_version or 0) < FETCH_OF_ZSTD:
         unread = seen.get_or_make("codec-too-new", client, topic, "zstd")
         unread.count_exchange(exchange)
         unread.count_name("versions", str(exchange.api_version))

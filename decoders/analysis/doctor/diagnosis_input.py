@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from decoders.analysis.doctor.thresholds import Thresholds
 
 __all__ = [
+    "LASTING_NS",
     "LISTED",
     "MS",
     "NS",
@@ -42,6 +43,8 @@ __all__ = [
 
 NS: Final = 1_000_000_000
 MS: Final = 1_000_000
+# What is refused or lost for as long does not end by itself.
+LASTING_NS: Final = 10 * NS
 # The client id of kw itself: what it asks is no client's habit.
 OWN_CLIENT_ID: Final = "kw"
 # The most names that a finding lists.

@@ -12,7 +12,9 @@ from decoders.analysis.doctor.absence_findings import ABSENCES
 from decoders.analysis.doctor.causes import find_causes, sort_by_cause
 from decoders.analysis.doctor.connection_findings import REACHABILITY
 from decoders.analysis.doctor.diagnosis_input import (
+    LASTING_NS,
     LISTED,
+    MS,
     NS,
     OWN_CLIENT_ID,
     Case,
@@ -89,8 +91,6 @@ if TYPE_CHECKING:
     from decoders.schema.api_declaration import Versions
 
 __all__ = ["ABOUT", "EXAMINATIONS", "diagnose", "make_finding_row"]
-
-_MS: Final = 1_000_000
 
 
 def diagnose(
@@ -298,16 +298,14 @@ _WORK: Final = frozenset(
 )
 # ILLEGAL_SASL_STATE: the login is no reason for it, whoever logs in.
 _ILLEGAL_STATE: Final = 34
-# What is refused for as long does not end by itself.
-_LASTING_NS: Final = 10 * NS
 
 
 def _is_hindered(case: Case, about: str | None, some: list[_Met], whole: Observation) -> bool:
     """Whether a client's work on a subject was refused from the first error on, and never succeeded since."""
-    return whole.last - whole.first >= _LASTING_NS and any(
+    return whole.last - whole.first >= LASTING_NS and any(
         key in _WORK
         and seen.count >= case.limits["errors.few"]
-        and seen.last - seen.first >= _LASTING_NS
+        and seen.last - seen.first >= LASTING_NS
         and case.done.get((client, key, about), 0) < seen.first
         for client, key, _, seen in some
     )
@@ -498,7 +496,7 @@ def _find_troubled_transactions(case: Case) -> Iterator[Found]:
             and begun > seen.most.get("ended", 0)
             and case.last - begun >= limits["transaction.open"] * NS
         ):
-            age = describe_duration((case.last - begun) / _MS)
+            age = describe_duration((case.last - begun) / MS)
             about["what"] = f"a transaction of {escape_for_sentence(name)} is open for {age}"
             about["remedy"] = describe_abort(case, name)
             yield case.make_finding("transaction-hangs", seen, **about)
@@ -547,13 +545,13 @@ def _find_bad_records(case: Case) -> Iterator[Found]:
         about = {"client": client, "client_id": client, "topics": sorted(its)[:LISTED], "does": does}
         yield case.make_finding("old-format", merge_observations(its.values()), **about)
     for (client,), seen in case.seen.items_of_kind("clock-behind"):
-        behind = describe_duration(seen.most["behind"] / _MS)
+        behind = describe_duration(seen.most["behind"] / MS)
         yield case.make_finding("clock-behind", seen, client=client, client_id=client, behind=behind)
     for (client,), seen in case.seen.items_of_kind("clock"):
         ahead = seen.most.get("ahead", 0)
         if ahead >= case.limits["clock.ahead"] * NS:
             yield case.make_finding(
-                "clock-ahead", seen, client=client, client_id=client, ahead=describe_duration(ahead / _MS)
+                "clock-ahead", seen, client=client, client_id=client, ahead=describe_duration(ahead / MS)
             )
 
 
@@ -591,7 +589,7 @@ def _find_requests_in_flight(case: Case) -> Iterator[Found]:
             continue
         mean = seen.sums["took"] / span
         about = {"client": client, "client_id": client, "broker": broker, "mean": f"{mean:.1f}"}
-        about["took"] = describe_duration(seen.sums["took"] / seen.count / _MS)
+        about["took"] = describe_duration(seen.sums["took"] / seen.count / MS)
         if mean > limits["in-flight.most"] and (client, INIT_PRODUCER_ID) not in case.answered:
             yield case.make_finding("many-in-flight", seen, **about)
         elif limits["in-flight.alone"] <= mean <= 1:
@@ -602,7 +600,7 @@ def _find_client_load(case: Case) -> Iterator[Found]:
     limits = case.limits
     for (client,), seen in case.seen.items_of_kind("fetch-waits"):
         if seen.count >= limits["fetch.waits"]:
-            words = {"count": f"{seen.count:,}", "waited": describe_duration(seen.sums["waited"] / seen.count / _MS)}
+            words = {"count": f"{seen.count:,}", "waited": describe_duration(seen.sums["waited"] / seen.count / MS)}
             yield case.make_finding("fetch-waits", seen, client=client, client_id=client, **words)
     for (client, broker), seen in case.seen.items_of_kind("throttle"):
         total = seen.sums["ms"]

@@ -184,8 +184,9 @@ def _find_foreign_offsets(case: Case) -> Iterator[Found]:
 
 
 class _Stranded(NamedTuple):
-    """A member without a position: why, the partition, and what shows it."""
+    """A member without a position: whether it has one outside of the log, why, the partition, and what shows it."""
 
+    is_outside: bool
     why: str
     place: str
     seen: Observation
@@ -217,24 +218,27 @@ def list_stranded_members(case: Case) -> dict[tuple[str, str], list[_Stranded]]:
             if until <= outside.last // NS + 1:
                 its = explain_place_outside(case, client, topic, number, outside)
                 where = its.get("reset", ": its position is outside of the log")
-                found[group, client].append(_Stranded(where, place, outside))
+                found[group, client].append(_Stranded(True, where, place, outside))
         elif (
             not case.lacks_nodes
             and {*seen.names} == {"from -1"}
             and case.seen.get_observation("asked", client, topic, number) is None
         ):
-            found[group, client].append(_Stranded(": the group has no committed offset there", place, seen))
+            found[group, client].append(_Stranded(False, ": the group has no committed offset there", place, seen))
     return found
 
 
 def _find_stranded_members(case: Case) -> Iterator[Found]:
     for (group, client), some in case.compute_once(list_stranded_members).items():
-        whole = merge_observations(its.seen for its in some)
-        topics = sorted({its.place.rpartition("-")[0] for its in some})
-        about: dict[str, Any] = {"group": group, "client": client, "client_id": client, "clients": [client]}
-        about |= {"places": [its.place for its in some], "topics": topics[:LISTED], "why": some[0].why}
-        about["told"] = describe_change(case, "offset-out-of-range", ("topic", topics[0]), [client], [], whole.first)
-        yield case.make_finding("position-missing", whole, **about)
+        for is_outside in sorted({its.is_outside for its in some}):
+            alike = [its for its in some if its.is_outside == is_outside]
+            whole = merge_observations(its.seen for its in alike)
+            topics = sorted({its.place.rpartition("-")[0] for its in alike})
+            subject = "topic", topics[0]
+            about: dict[str, Any] = {"group": group, "client": client, "client_id": client, "clients": [client]}
+            about |= {"places": [its.place for its in alike], "topics": topics[:LISTED], "why": alike[0].why}
+            about["told"] = describe_change(case, "offset-out-of-range", subject, [client], [], whole.first)
+            yield case.make_finding("position-missing", whole, **about)
 
 
 def _find_abandoned_fetches(case: Case) -> Iterator[Found]:

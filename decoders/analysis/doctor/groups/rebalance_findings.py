@@ -8,6 +8,7 @@ from typing import Final
 
 from decoders.analysis.doctor.diagnosis_input import (
     LISTED,
+    MS,
     NS,
     Case,
     Found,
@@ -18,8 +19,6 @@ from decoders.analysis.doctor.observations import Observation, sort_names_by_cou
 from decoders.wire.format_and_escape_text import describe_duration
 
 __all__ = ["REBALANCES"]
-
-_MS: Final = 1_000_000
 
 
 def _find_rebalance_storms(case: Case) -> Iterator[Found]:
@@ -52,7 +51,7 @@ def _describe_frequent_cause(its: Observation) -> str | None:
 
 def _describe_longest_wait(its: Observation) -> str | None:
     waited = its.most.get("waited", 0)
-    return f"; members waited up to {describe_duration(waited / _MS)}" if waited >= NS else None
+    return f"; members waited up to {describe_duration(waited / MS)}" if waited >= NS else None
 
 
 def _find_missed_heartbeats(case: Case) -> Iterator[Found]:

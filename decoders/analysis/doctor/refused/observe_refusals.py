@@ -31,7 +31,16 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.api_declaration import Field
 
-__all__ = ["SETTINGS", "RefusedExchange", "observe_accepted_values"]
+__all__ = [
+    *("FETCH_OF_ZSTD", "SETTINGS", "TOO_LARGE", "UNSUPPORTED_COMPRESSION"),
+    *("RefusedExchange", "observe_accepted_values"),
+]
+
+UNSUPPORTED_COMPRESSION: Final = 76
+# MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE.
+TOO_LARGE: Final = (10, 18)
+# The version of Fetch that brokers want for batches compressed by zstd.
+FETCH_OF_ZSTD: Final = 10
 
 _UNSUPPORTED_MECHANISM: Final = 33
 _UNKNOWN_MEMBER: Final = 25

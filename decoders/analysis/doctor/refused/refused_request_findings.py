@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import (
+    LASTING_NS,
     LISTED,
     MS,
     NS,
@@ -26,7 +27,12 @@ from decoders.analysis.doctor.diagnosis_input import (
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.doctor.refused.observe_changes import ENTITY_SEPARATOR
-from decoders.analysis.doctor.refused.observe_refusals import SETTINGS
+from decoders.analysis.doctor.refused.observe_refusals import (
+    FETCH_OF_ZSTD,
+    SETTINGS,
+    TOO_LARGE,
+    UNSUPPORTED_COMPRESSION,
+)
 from decoders.protocol_facts.api_keys import END_TXN, FETCH, FIND_COORDINATOR, OFFSET_COMMIT
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.format_and_escape_text import describe_duration, format_size
@@ -38,13 +44,8 @@ ErrorKey = tuple[int, int, str, str, str | None]
 
 _NOT_AVAILABLE: Final = 15
 _UNKNOWN_MEMBER: Final = 25
-_UNSUPPORTED_COMPRESSION: Final = 76
-# MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE.
-_TOO_LARGE: Final = (10, 18)
 # INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, PRODUCER_FENCED.
 _ABORTED: Final = frozenset({47, 48, 90})
-# What is refused for as long as this does not end by itself.
-_LASTING_NS: Final = 10 * NS
 # A change is named where the first error follows so soon, or comes so little before it, where captures are merged.
 _CHANGED_NS: Final = 60 * NS
 _SLACK_NS: Final = NS // 10
@@ -67,8 +68,6 @@ _BRINGING: Final[dict[str, tuple[str, ...]]] = {
     "commit-lost": ("offsets",),
 }
 _BRINGING_OTHERS: Final = ("config", "partitions", "replicas")
-# Codec → the version of Fetch that brokers want for it.
-FETCH_OF_CODEC: Final = {"zstd": 10}
 
 
 def explain_errors(case: Case) -> tuple[list[Found], set[ErrorKey]]:
@@ -105,7 +104,7 @@ def _explain_missing_coordinators(case: Case) -> Iterator[tuple[Found, set[Error
         }
         whole = merge_observations(some.values())
         never = case.seen.get_observation("coordinator", key_type) is None
-        if not never or whole.count < case.limits["errors.few"] or whole.last - whole.first < _LASTING_NS:
+        if not never or whole.count < case.limits["errors.few"] or whole.last - whole.first < LASTING_NS:
             continue
         is_there = case.seen.get_observation("topic", topic) is not None
         few = 0 < len(nodes) < _REPLICAS and not is_there
@@ -194,7 +193,7 @@ def find_new_codecs(case: Case) -> Iterator[Found]:
         groups[client].add(group)
     for (client, topic, codec), seen in case.seen.items_of_kind("codec-too-new"):
         about: dict[str, Any] = {"client": client, "client_id": client, "topic": topic, "codec": codec}
-        about |= {"version": max(map(int, seen.names["versions"])), "least": FETCH_OF_CODEC[codec]}
+        about |= {"version": max(map(int, seen.names["versions"])), "least": FETCH_OF_ZSTD}
         if len(groups[client]) == 1:
             (about["group"],) = groups[client]
             about["of_group"] = f" (group {escape_for_sentence(about['group'])})"
@@ -269,12 +268,12 @@ def _describe_sizes(case: Case, topic: str | None, errors: list[ErrorKey]) -> st
         for (client, where), seen in case.seen.items_of_kind("too-large")
         if where == topic and client in {its for _, _, its, _, _ in errors}
     ]
-    return f": batches of {format_size(min(sizes))} and more" if sizes and errors[0][0] in _TOO_LARGE else ""
+    return f": batches of {format_size(min(sizes))} and more" if sizes and errors[0][0] in TOO_LARGE else ""
 
 
 def _describe_codecs(case: Case, topic: str | None, errors: list[ErrorKey]) -> str:
     """Which compression of which version of Produce is refused."""
-    if errors[0][0] != _UNSUPPORTED_COMPRESSION:
+    if errors[0][0] != UNSUPPORTED_COMPRESSION:
         return ""
     found = merge_observations(
         seen
