@@ -14,7 +14,6 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.events import Key
 from textual.filter import LineFilter
-from textual.geometry import Size
 from textual.screen import Screen
 
 from decoders.wire.format_and_escape_text import escape_text
@@ -50,10 +49,9 @@ from kwcli.browse.panes.title_status_and_key_bars import KeyBar, StatusBar, Titl
 from kwcli.browse.panes.top_pane import TopPane
 from kwcli.browse.quick_filters import LADDERS, QUICK_FILTERS, join_with_filter
 from kwcli.browse.row_filter import ORDERED_BY, ORDERS, ListFilter, decodes_values
-from kwcli.browse.row_steps import RowSteps
+from kwcli.browse.row_steps import RowSteps, make_row_steps
 from kwcli.browse.status_text import Reading, describe_rows
 from kwcli.browse.write_selection import SelectionWriter
-from kwcli.filter_options import WENT_WRONG
 from kwcli.output.short_texts import LOCAL, find_zone
 from kwcli.run_environment import Exit, Failure
 
@@ -72,7 +70,6 @@ _PAUSE_S: Final = 0.2
 _BESIDE: Final = 110
 _NOTHING_OF_THE_KIND: Final = "this row has nothing of the kind"
 _LOOKING: Final = "looking for it"
-_HAS_RECORDS: Final = "records > 0"
 
 
 class _PaneScreen(Screen[None], inherit_bindings=False):
@@ -109,8 +106,7 @@ class BrowseApp(App[int]):
         self._numbers = iter(range(1, 1 << 62))
         self.row_filter = ListFilter(self._work.send_question, self._next_number)
         self._first_filter, self._first_order = filter_text, order
-        self._error_steps = RowSteps(work.send_question, self._next_number, WENT_WRONG, "error")
-        self._record_steps = RowSteps(work.send_question, self._next_number, _HAS_RECORDS, "row with records")
+        self._steps = self._error_steps, self._record_steps = make_row_steps(work.send_question, self._next_number)
         self.taken = 0
         self._ended: ReadingEnded | None = None
         self.reports: list[str] = []
@@ -215,6 +211,8 @@ class BrowseApp(App[int]):
             self.list_pane.take_new_rows()
             if not self.message_pane.message.fields and self.is_message_shown:
                 self._show_message()
+        for steps in self._steps:
+            self._go_on(steps)
         self.show_status()
 
     def end_reading(self, ended: ReadingEnded) -> None:
@@ -231,10 +229,8 @@ class BrowseApp(App[int]):
 
     def take_found_rows(self, part: RowsFound | RowsSorted) -> Changed:
         """Take a part of an answer that has rows."""
-        for steps in (self._error_steps, self._record_steps):
-            if isinstance(part, RowsFound) and steps.take_part(part):
-                self._go_on(steps)
-                return Changed.NOTHING
+        if isinstance(part, RowsFound) and any(steps.take_part(part) for steps in self._steps):
+            return Changed.NOTHING
         if isinstance(part, RowsFound) and part.number == self.ladder_pane.question:
             self.ladder_pane.take_part(part)
             return Changed.NOTHING
@@ -272,12 +268,15 @@ class BrowseApp(App[int]):
     def on_key(self, event: Key) -> None:
         """Forget the notice of the key before; where the key means nothing here, say where it does."""
         self.notice = ""
-        if event.key not in self.screen.active_bindings:
+        active = self.screen.active_bindings.get(event.key)
+        if active is None:
             self.notice = find_key_elsewhere(event.key)
+        self._give_up_steps("" if active is None else active.binding.action)
         self.show_status()
 
     def on_click(self) -> None:
-        """Forget the notice."""
+        """Forget the notice, and the steps that are still to be done."""
+        self._give_up_steps()
         self.show_notice("")
 
     def on_line_pane_notice_wanted(self, event: LinePane.NoticeWanted) -> None:
@@ -355,8 +354,7 @@ class BrowseApp(App[int]):
 
     def on_resize(self, event: Any) -> None:
         """Put the bytes beside the tree where there is room."""
-        size: Size = event.size
-        self.query_one("#message").set_class(size.width >= _BESIDE, "beside")
+        self.query_one("#message").set_class(event.size.width >= _BESIDE, "beside")
 
     def on_descendant_focus(self) -> None:
         """Show the keys of the pane that has the focus."""
@@ -474,18 +472,23 @@ class BrowseApp(App[int]):
         self._begin_step(self._record_steps, event.step)
 
     def _begin_step(self, steps: RowSteps, step: int, *, from_here: bool = False) -> None:
-        steps.begin_step(step, from_here=from_here)
-        self.notice = _LOOKING
-        self._go_on(steps)
+        if self.view is self.list_pane and not self.filter_bar.is_open:  # no later key was faster
+            steps.begin_step(step, from_here=from_here)
+            self.notice = _LOOKING
+            self._go_on(steps)
 
     def _go_on(self, steps: RowSteps) -> None:
-        step = steps.pending
-        notice = steps.go_on(self.list_pane, self.rows.end)
-        if notice or (self.notice == _LOOKING and not steps.pending):
-            self.show_notice(notice)
-        if steps is self._record_steps and step and not (notice or steps.pending):
+        step, end = steps.pending, self.rows.end
+        done, notice = steps.go_on(self.list_pane, self.row_filter.count_listed(end), end)
+        if steps is self._record_steps and done:
             self.on_list_pane_message_wanted()
             self.message_pane.go_to_record(step)
+        if notice or (step and self.notice == _LOOKING and not steps.pending):
+            self.show_notice(notice)
+
+    def _give_up_steps(self, action: str = "") -> None:
+        for steps in self._steps:
+            steps.give_up(action)
 
     # -- the filter ----------------------------------------------------------------------------------------------------
 

@@ -83,6 +83,12 @@ class ListFilter:
         """The filter in force."""
         return "" if self.in_force is None else self.in_force.text
 
+    def count_listed(self, end: int) -> int:
+        """How many rows, of `end` in all, were looked at for the list; 0 where it is still that of another filter."""
+        if self.shown is not self.in_force:
+            return 0
+        return end if self.shown is None else self.shown.until
+
     @property
     def _wanted(self) -> FoundRows | None:
         return self._tried if self._is_trying else self.in_force
