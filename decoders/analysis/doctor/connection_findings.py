@@ -9,7 +9,9 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import (
+    LASTING_NS,
     LISTED,
+    MS,
     NS,
     OWN_CLIENT_ID,
     Case,
@@ -27,9 +29,8 @@ from decoders.analysis.read_dimension_values import host_of
 from decoders.protocol_facts.api_keys import API_VERSIONS, DESCRIBE_CLUSTER, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.wire.format_and_escape_text import describe_duration, format_size
 
-__all__ = ["REACHABILITY"]
+__all__ = ["REACHABILITY", "is_loopback"]
 
-_MS: Final = 1_000_000
 _HERE: Final = ("localhost", "localhost.localdomain", "ip6-localhost")
 
 
@@ -39,11 +40,11 @@ def _find_unreachable_listeners(case: Case) -> Iterator[Found]:
         address = format_advertised_address(host, port)
         about = {"node_id": number, "address": address, "broker": asked, "clients": most_frequent_clients(seen)}
         place = _find_ip_address(host)
-        strangers = [name for name in seen.names.get("clients", ()) if not _is_loopback(name)]
+        remote = [name for name in seen.names.get("clients", ()) if not is_loopback(name)]
         if place is not None and place.is_unspecified:
             yield case.make_finding("advertised-wildcard", seen, **about)
-        elif strangers and (host in _HERE or (place is not None and place.is_loopback)):
-            yield case.make_finding("advertised-loopback", seen, **about | {"clients": sorted(strangers)[:LISTED]})
+        elif remote and (host in _HERE or (place is not None and place.is_loopback)):
+            yield case.make_finding("advertised-loopback", seen, **about | {"clients": sorted(remote)[:LISTED]})
         elif _is_reached_at_another_port(case, asked, host, port):
             yield case.make_finding("advertised-elsewhere", seen, **about)
         elif place is None and host not in _HERE:
@@ -78,7 +79,7 @@ def _find_stranded_clients(case: Case) -> Iterator[Found]:
         ((host, broker),) = places[client]
         # Where nobody is seen at another node, the way there may not be captured.
         is_captured = any(where != broker for its, some in places.items() if its != client for _, where in some)
-        named = sorted(address for address in nodes[broker] if _is_name(address))
+        named = sorted(address for address in nodes[broker] if _find_ip_address(host_of(address)) is None)
         rate = rate_per_second(seen, seen.count)
         if (
             len(nodes[broker]) >= _SEVERAL
@@ -90,15 +91,6 @@ def _find_stranded_clients(case: Case) -> Iterator[Found]:
         ):
             about = {"client": client, "client_id": client, "broker": broker, "clients": [client]}
             yield case.make_finding("client-stranded", seen, rate=f"{rate:.1f}", others=named, **about)
-
-
-def _is_name(address: str) -> bool:
-    """Whether an address has a name, no number, for its host: only the machine of a client knows where it leads."""
-    try:
-        ip_address(host_of(address).strip("[]"))
-    except ValueError:
-        return True
-    return False
 
 
 def _list_waiting_clients(case: Case, broker: str) -> list[str]:
@@ -128,7 +120,8 @@ def _find_ip_address(host: str) -> IPv4Address | IPv6Address | None:
         return None
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host, an address or a name, is the machine itself."""
     place = _find_ip_address(host)
     return host in _HERE if place is None else place.is_loopback
 
@@ -142,7 +135,7 @@ def _is_reached_at_another_port(case: Case, asked: str, host: str, port: int) ->
     return (
         not any(
             format_advertised_address(other, its) == asked
-            or (other in _HERE and _is_loopback(here) and asked.endswith(f":{its}"))
+            or (other in _HERE and is_loopback(here) and asked.endswith(f":{its}"))
             for (_, _, other, its), _ in case.seen.items_of_kind("advertised")
         )
         and len({number for (where, number, _, _), _ in case.seen.items_of_kind("advertised") if where == asked}) == 1
@@ -209,7 +202,7 @@ def _find_cut_connections(case: Case) -> Iterator[Found]:
         if known and seen.most["ns"] >= limits["window.shut"] * NS:
             who, other = (broker, client) if side == "broker" else (client, broker)
             about = {"who": who, "other": other, "client_id": client, "broker": broker}
-            yield case.make_finding("zero-window", seen, total=describe_duration(seen.sums["ns"] / _MS), **about)
+            yield case.make_finding("zero-window", seen, total=describe_duration(seen.sums["ns"] / MS), **about)
 
 
 def _find_dropped_connections(case: Case) -> Iterator[Found]:
@@ -234,7 +227,7 @@ def _find_dropped_connections(case: Case) -> Iterator[Found]:
                 f"{new:,} new connections" if older <= 0 else f"{new:,} new connections and {older:,} older"
             )
             about["size"] = format_size(-requests.most["least"])
-            unread = _list_unread_clients(case, host, broker, requests)
+            unread = _list_clients_with_lost_answers(case, host, broker, requests)
             about["clients"] = [client, *unread][:LISTED]
             about["others"] = _describe_heard_clients(case, client, host, broker, requests, unread)
             yield case.make_finding("large-unheard", requests, **about)
@@ -243,7 +236,7 @@ def _find_dropped_connections(case: Case) -> Iterator[Found]:
             about["silence"], about["guess"], about["likely"], about["remedy"] = _explain_dropped_connections(
                 link, requests
             )
-            fails = not answered_since and requests.last - requests.first >= _LASTING_NS
+            fails = not answered_since and requests.last - requests.first >= LASTING_NS
             severity = "error" if fails and requests.count >= _FAILED_OFTEN else FINDINGS["idle-dropped"].severity
             yield Found("idle-dropped", severity, requests, about)
 
@@ -265,7 +258,6 @@ def _find_unread_answers(case: Case) -> Iterator[Found]:
 
 # The same kind of request that is lost as often, over as long a time, and never answered since, does harm.
 _FAILED_OFTEN: Final = 3
-_LASTING_NS: Final = 10 * NS
 # Nothing forgets a connection that was silent for less.
 _IDLE_LEAST: Final = 4
 # The payload of a packet that passes a path with the lowest MTU that is usual.
@@ -326,7 +318,7 @@ def _are_only_large_ones_lost(requests: Observation) -> bool:
 _SEVERAL: Final = 2
 
 
-def _list_unread_clients(case: Case, host: str, broker: str, requests: Observation) -> list[str]:
+def _list_clients_with_lost_answers(case: Case, host: str, broker: str, requests: Observation) -> list[str]:
     """Other clients of a host to which a broker sends its answers again and again meanwhile."""
     return sorted(
         its
@@ -394,11 +386,11 @@ def _find_refused_connections(case: Case) -> Iterator[Found]:
         values: dict[str, Any] = {"address": address, "node_id": number, "clients": [host], "host": host}
         values["whom"] = address if number is None else f"node {number} at {address}"
         values["how"] = _NO_ENTRY[how]
-        living = _describe_living_broker(case, host, address, seen)
+        living = _describe_answered_clients(case, host, address, seen)
         if living is not None and opened < seen.first and tries >= case.limits["unanswered.least"]:
-            harmed = _list_clients_without_connection(case, host, address, seen)
-            values |= {"living": living, "clients": harmed or [host]}
-            values["harmed"] = _describe_harmed(harmed)
+            without_connection = _list_clients_without_connection(case, host, address, seen)
+            values |= {"living": living, "clients": without_connection or [host]}
+            values["without_connection"] = _describe_clients_without_connection(without_connection)
             values["likely"] = _describe_filter(how, is_own=living.startswith(_OLDER))
             yield case.make_finding("connection-filtered", seen, **values)
             continue
@@ -435,7 +427,7 @@ def _describe_filter(how: str, *, is_own: bool) -> str:
     return "a firewall or filter, a route or a NAT between this host and the broker drops its packets"
 
 
-def _describe_living_broker(case: Case, host: str, address: str, seen: Observation) -> str | None:
+def _describe_answered_clients(case: Case, host: str, address: str, seen: Observation) -> str | None:
     """Words for who is answered by a broker while it answers no new connection of a host; None where it is nobody."""
     answered = case.seen.get_observation("answered", address)
     if answered is None or not _is_marked_within(answered, seen):
@@ -467,7 +459,7 @@ def _is_marked_within(answers: Observation, refusals: Observation) -> bool:
     return any(begin < second < end for second in answers.list_marked_seconds())
 
 
-def _describe_harmed(clients: list[str]) -> str | None:
+def _describe_clients_without_connection(clients: list[str]) -> str | None:
     reach = "reaches" if len(clients) == 1 else "reach"
     return f"; {escape_for_sentence(clients)} {reach} other brokers alone" if clients else None
 
@@ -527,7 +519,7 @@ def _find_live_capture_faults(case: Case) -> Iterator[Found]:
             yield case.make_finding("feature-behind", merge_observations(some), feature=feature, level=level, most=most)
     for (number,), seen in case.seen.items_of_kind("controller-clock"):
         if seen.most["apart"] >= case.limits["clock.apart"] * NS:
-            apart = describe_duration(seen.most["apart"] / _MS)
+            apart = describe_duration(seen.most["apart"] / MS)
             yield case.make_finding("controller-clock", seen, node_id=number, apart=apart)
 
 

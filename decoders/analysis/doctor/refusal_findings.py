@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
+from decoders.analysis.doctor.connection_findings import is_loopback
 from decoders.analysis.doctor.diagnosis_input import (
     LISTED,
     MS,
@@ -152,10 +153,7 @@ def _is_listener_of_brokers(case: Case, address: str) -> bool:
         return False
     alike = {where for (where, what), _ in case.seen.items_of_kind("speaks") if what == "TLS"} | {address}
     alike = {host_of(where) for where in alike if where.rpartition(":")[2] == port}
-    return len(alike & hosts) > 1 or host_of(address) not in _LOOPBACK
-
-
-_LOOPBACK: Final = ("127.0.0.1", "[::1]")
+    return len(alike & hosts) > 1 or not is_loopback(host_of(address))
 
 
 def _find_refused_tls(case: Case) -> Iterator[Found]:
