@@ -52,7 +52,7 @@ def make_equality_test(kind: Kind, word: Word) -> Test:
     if kind != "any":
         return lambda value: value == wanted
     text = word.text
-    return lambda value: (held := _comparable_value(value)) == wanted or held == text
+    return lambda value: (comparable := _comparable_value(value)) == wanted or comparable == text
 
 
 def make_order_test(kind: Kind, sign: str, word: Word) -> Test:

@@ -1,15 +1,14 @@
 """A path such as `value.items[].sku` in, the values that it has in decoded keys and values of records out.
 
 A filter has no schemas of its own: `set_value_reader` gives it those of a run. Without them it reads what needs none:
-JSON, Avro containers and the like. A list stands for each of its elements, with brackets or
-without, unless they have a number.
+JSON, Avro containers and the like. A list stands for each of its elements, with brackets or without, unless they have a
+number.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import orjson
@@ -20,7 +19,7 @@ from decoders.filters.read_partitions_and_records import records_by_topic
 from decoders.messages.decode_record_values import RecordValueReader
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.field_paths import values_at_path
-from decoders.values.values_that_may_be_encoded import FIRST_BYTES, HEADERS_OF_FORMS
+from decoders.values.values_that_may_be_encoded import FIRST_BYTES, has_header_of_form
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -46,7 +45,6 @@ _CONTROL: Final = 5
 _OPENS_JSON: Final = frozenset(b"{[")
 _OPENS_FIELDS: Final = FIRST_BYTES - frozenset(b'"')
 # Decimals are text, so that no digit is lost; they are compared as numbers as well.
-_get_first: Final = itemgetter(0)
 _NUMBER: Final = re.compile(r"-?\d{1,40}(\.\d{1,40})?")
 
 Part = Literal["key", "value"]
@@ -146,8 +144,8 @@ class DecodedValueField(DecodedValueReading):
         """As of all records of an exchange."""
         return _with_numbers(super().list_values_of_record(topic, row))
 
-    def make_look(self, passes: Callable[[Any], bool]) -> Callable[[Row], bool]:
-        """A look at a record that says whether its field may have a value that passes (json_text_prefilter.py).
+    def make_prefilter(self, passes: Callable[[Any], bool]) -> Callable[[Row], bool]:
+        """A prefilter of records: whether the field may have a value that passes (json_text_prefilter.py).
 
         To decode a value takes three times as long.
         """
@@ -157,20 +155,20 @@ class DecodedValueField(DecodedValueReading):
                 return True
             return passes(value)
 
-        may_stand_in = make_json_text_prefilter(self._steps[-1].name, passes_also_as_number)
+        prefilter_json = make_json_text_prefilter(self._steps[-1].name, passes_also_as_number)
         at = _KEY if self._parts[0] == "key" else _VALUE
 
-        def may_have(row: Row) -> bool:
+        def prefilter(row: Row) -> bool:
             data: Any = row[at]
             if data.__class__ is not bytes or self._reader.has_bare_values:
                 return True
-            if row[_HEADERS] and not HEADERS_OF_FORMS.isdisjoint(map(_get_first, row[_HEADERS])):
+            if row[_HEADERS] and has_header_of_form(row[_HEADERS]):
                 return True
             if not data or data[0] not in _OPENS_FIELDS:
                 return False
-            return data[0] not in _OPENS_JSON or may_stand_in(data)
+            return data[0] not in _OPENS_JSON or prefilter_json(data)
 
-        return may_have
+        return prefilter
 
     def values_of(self, found: DecodedValue) -> Iterable[Any]:
         roots = found.value if isinstance(found.value, list) else (found.value,)

@@ -1,4 +1,4 @@
-"""The name of a field and a test of its value in; a look at bytes that says which JSON texts cannot pass, out.
+"""The name of a field and a test of its value in; a prefilter of bytes that says which JSON texts cannot pass, out.
 
 The problem. To decode each value of a capture, only to find that its amount is not more than 1000, takes most of the
 time of the question. The idea. In the text of the value the name stands before a colon, and the number, text or word
@@ -7,11 +7,11 @@ behind it is read and tested alone:
     {"order":27,"customer":"customer-20","amount" : 20.5}
                                         ^^^^^^^^^^  ^^^^   20.5 does not pass: nothing else is read
 
-What always holds: a text that has a value that passes, at whatever path, passes the look. That is so because a letter,
-a digit or one of `_$-` stands in JSON as itself or as `\\u00XX`, so a text with `\\u00` passes, and because each value
-behind the name and a colon is tested. What is given up: arrays, objects and texts with escapes behind the name pass
-untested, and what is shown otherwise than it is written passes too: Connect's envelope, whose bytes, decimals and times
-have another form, and CloudEvents, whose data may be in base64.
+What always holds: a text that has a value that passes, at whatever path, passes the prefilter. That is so because a
+letter, a digit or one of `_$-` stands in JSON as itself or as `\\u00XX`, so a text with `\\u00` passes, and because
+each value behind the name and a colon is tested. What is given up: arrays, objects and texts with escapes behind the
+name pass untested, and what is shown otherwise than it is written passes too: Connect's envelope, whose bytes, decimals
+and times have another form, and CloudEvents, whose data may be in base64.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def make_json_text_prefilter(name: str, passes: Callable[[Any], bool]) -> Callab
     event, payload = _SHOWN_OTHERWISE
     escape, loads, no_json = _ESCAPE_OF_LETTERS, orjson.loads, orjson.JSONDecodeError
 
-    def may_stand_in(data: bytes) -> bool:
+    def prefilter(data: bytes) -> bool:
         if escape in data or event in data or payload in data:
             return True
         if quoted in data:
@@ -53,4 +53,4 @@ def make_json_text_prefilter(name: str, passes: Callable[[Any], bool]) -> Callab
                     return True
         return False
 
-    return may_stand_in
+    return prefilter

@@ -36,11 +36,11 @@ def _make_test_of_atom(atom: Atom) -> RecordTest:
     get = atom.row.of_record
     assert get is not None, atom.name
     passes = atom.make_test_of_record_content() if atom.kind == "record_content" else atom.passes
-    make_look = getattr(atom.row.get, "make_look", None)
-    if make_look is None:
+    make_prefilter = getattr(atom.row.get, "make_prefilter", None)
+    if make_prefilter is None:
         return lambda topic, record: any(map(passes, get(topic, record)))
-    may_have = make_look(passes)
-    return lambda topic, record: may_have(record) and any(map(passes, get(topic, record)))
+    prefilter = make_prefilter(passes)
+    return lambda topic, record: prefilter(record) and any(map(passes, get(topic, record)))
 
 
 def list_record_needles(node: Node) -> list[bytes] | None:

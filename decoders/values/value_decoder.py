@@ -47,7 +47,7 @@ from decoders.values.schema_id_framings import (
 )
 from decoders.values.schema_store import SchemaStore, StoredSchema
 from decoders.values.schemas_and_decoded_values import ID_KINDS, UNKNOWN_SCHEMA, DecodedValue
-from decoders.values.values_that_may_be_encoded import HEADERS_OF_FORMS
+from decoders.values.values_that_may_be_encoded import has_header_of_form
 
 Headers = Sequence[tuple[str, bytes | None]]
 _ID_HEADERS: Final = ("__value_schema_id", "__key_schema_id")
@@ -89,7 +89,7 @@ class ValueDecoder:
         """
         if topic in TOPICS:
             return None  # Kafka's own structures, which decoders.embedded reads
-        if headers and not HEADERS_OF_FORMS.isdisjoint([name for name, _ in headers]):
+        if headers and has_header_of_form(headers):
             found = self._decode_by_headers(data, headers, _Place(topic, is_key, registry))
             if found is not None:
                 return found

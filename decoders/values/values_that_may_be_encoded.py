@@ -24,9 +24,9 @@ from decoders.named_tuple import NamedTuple
 
 __all__ = [
     "FIRST_BYTES",
-    "HEADERS_OF_FORMS",
     "JsonRecords",
     "begins_as_binary_json",
+    "has_header_of_form",
     "list_parts_that_may_be_encoded",
     "may_be_encoded",
 ]
@@ -36,7 +36,7 @@ _FIRST_CHARACTERS: Final = frozenset('\t\n\r "[{x')
 _ZLIB_IN_TEXT: Final = range(0x680, 0x6C0)  # what `x` and a byte 0xDA may be the beginning of
 _CONTENT_TYPE: Final = "content-type"
 # The headers that name a form, or a schema.
-HEADERS_OF_FORMS: Final = frozenset(
+_HEADERS_OF_FORMS: Final = frozenset(
     [
         *("__key_schema_id", "__value_schema_id", "ce_specversion", _CONTENT_TYPE),
         *(f"apicurio.{part}.{kind}" for part in ("key", "value") for kind in ("contentId", "globalId")),
@@ -163,6 +163,11 @@ def _compile_match() -> Callable[[bytes], re.Match[bytes] | None]:
     return re.compile(_JSON + b"|" + _BEYOND_JSON, re.DOTALL).match
 
 
+def has_header_of_form(headers: Iterable[Sequence[Any]]) -> bool:
+    """Whether a name of headers, each (name, content), says that a key or value has a form."""
+    return not _HEADERS_OF_FORMS.isdisjoint(map(_get_first, headers))
+
+
 class JsonRecords(list[dict[str, Any]]):
     """Records in JSON form, with what a look at their rows has found.
 
@@ -180,7 +185,7 @@ class JsonRecords(list[dict[str, Any]]):
         """Look at the rows of the next records, by columns; `Column` has the whole one and what of it is not empty."""
         if self.parts is None:
             return
-        if any(headers) and not HEADERS_OF_FORMS.isdisjoint(map(_get_first, chain.from_iterable(headers))):
+        if any(headers) and has_header_of_form(chain.from_iterable(headers)):
             self.parts = None
             return
         for part, (column, present, joined) in (("key", keys), ("value", values)):
@@ -244,7 +249,7 @@ def _has_encoding_header(headers: Sequence[Any]) -> bool:
     """Whether one of the headers of a record in JSON form names a form or a schema."""
     for header in headers:
         name = header["key"]
-        if name.__class__ is str and name in HEADERS_OF_FORMS:
+        if name.__class__ is str and name in _HEADERS_OF_FORMS:
             content = header["value"]
             if name != _CONTENT_TYPE or str(content)[: len(_CLOUD_EVENTS)].lower() == _CLOUD_EVENTS:
                 return True

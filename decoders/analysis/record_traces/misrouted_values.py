@@ -28,7 +28,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import PRODUCE
 from decoders.records.summarize_records import read_batch_heads
 from decoders.values.schema_subjects import SchemaSubject, find_foreign_schemas, list_subjects, subject_of_values
-from decoders.values.values_that_may_be_encoded import FIRST_BYTES, HEADERS_OF_FORMS
+from decoders.values.values_that_may_be_encoded import FIRST_BYTES, has_header_of_form
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import state_fields
 
@@ -142,7 +142,7 @@ class MisroutedValues:
         """Whether a value may have the id of a schema: JSON and text have none, but where a header names one."""
         if self._reader.has_bare_values:
             return True
-        if headers and not HEADERS_OF_FORMS.isdisjoint([name for name, _ in headers]):
+        if headers and has_header_of_form(headers):
             return True
         return bool(value) and value[0] in FIRST_BYTES and value[0] not in _FIRST_OF_JSON
 

@@ -29,7 +29,7 @@ _UNCHANGED: Final = 16  # where the magic of a batch is
 _KnownBy = tuple[str | None, int | None, int]
 
 
-class BatchesWithoutFinds(set[_KnownBy | None]):
+class BatchesWithoutFinds:
     """The batches in which one question found nothing: each is written, replicated, and read by every group.
 
     To know a batch again takes a tenth of the time of reading its records. It is known by its topic, its checksum (32
@@ -42,9 +42,15 @@ class BatchesWithoutFinds(set[_KnownBy | None]):
     """
 
     def __init__(self, reader: RecordValueReader | None = None) -> None:
-        super().__init__()
         self._reader = reader
+        self._known: set[_KnownBy] = set()
         self._state = (0, 0)
+
+    def __contains__(self, known_by: _KnownBy | None) -> bool:
+        return known_by in self._known
+
+    def __len__(self) -> int:
+        return len(self._known)
 
     def identify_batch(self, topic: str | None, raw: bytes | None, head: BatchHead) -> _KnownBy | None:
         """What a batch is known by; None for one that is not known again. Called before its records are read."""
@@ -54,7 +60,7 @@ class BatchesWithoutFinds(set[_KnownBy | None]):
         if reader is not None:
             state = reader.store.changes, reader.missing_so_far
             if state[0] != self._state[0]:
-                self.clear()
+                self._known.clear()
             self._state = state
         return topic, head.crc, hash(raw[head.at + _UNCHANGED : head.at + head.size])
 
@@ -63,9 +69,9 @@ class BatchesWithoutFinds(set[_KnownBy | None]):
         reader = self._reader
         if known_by is None or (reader is not None and self._state != (reader.store.changes, reader.missing_so_far)):
             return
-        if len(self) >= BATCHES_KNOWN_AGAIN_MAX:
-            self.clear()
-        super().add(known_by)
+        if len(self._known) >= BATCHES_KNOWN_AGAIN_MAX:
+            self._known.clear()
+        self._known.add(known_by)
 
 
 def read_record_rows(records: Any, raw: bytes | None, head: BatchHead) -> Iterable[Row]:
