@@ -667,7 +667,7 @@ class BrowseApp(App[int]):
     # -- exports -------------------------------------------------------------------------------------------------------
 
     def action_export_rows(self) -> None:
-        self.filter_bar.open("file", self._writer.offered_name)
+        self.filter_bar.open("file", self._writer.take_selection())
 
     @property
     def has_read_all(self) -> bool:

@@ -46,6 +46,7 @@ class SelectionWriter:
         self, screen: Screen, source: Source, ask: Callable[[Any], None], next_number: Callable[[], int]
     ) -> None:
         self._screen, self._source, self._ask, self._next_number = screen, source, ask, next_number
+        self._selection = Selection("", 0)
 
     def _find_selection(self) -> Selection:
         """The open message, else the rows of the list."""
@@ -58,14 +59,14 @@ class SelectionWriter:
         counted = screen.has_read_all and found.until >= rows.end
         return Selection(found.text, rows.end, exchanges=len(found.rows), is_counted=counted)
 
-    @property
-    def offered_name(self) -> str:
-        """The name that is offered."""
-        return "message.ndjson" if self._find_selection().row is not None else "rows.ndjson"
+    def take_selection(self) -> str:
+        """Take what is on the screen now, whatever it shows while a name is typed; returns the name that is offered."""
+        self._selection = self._find_selection()
+        return "message.ndjson" if self._selection.row is not None else "rows.ndjson"
 
     def describe(self, path: str) -> tuple[str, str]:
         """What would be written to a file of this name, and why it cannot be."""
-        return describe_export(path, self._find_selection(), self._source.capture)
+        return describe_export(path, self._selection, self._source.capture)
 
     def can_overwrite(self, path: str) -> bool:
         """Whether there is a file of this name that may be overwritten."""
@@ -74,7 +75,7 @@ class SelectionWriter:
     def write(self, path: str, *, overwrites: bool) -> None:
         """Write a file; `overwrites`: in place of one that is there."""
         number, capture = self._next_number(), self._source.capture
-        chosen = choose_export(path, self._find_selection(), capture, number, overwrites=overwrites)
+        chosen = choose_export(path, self._selection, capture, number, overwrites=overwrites)
         if isinstance(chosen, str):
             self._screen.show_notice(chosen)
             return

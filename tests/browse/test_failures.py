@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("textual", reason="kw browse needs textual")
 
 from decoders.exchanges.exchange import Exchange
+from kwcli.browse.background_processes.export_rows import RowExporter
 from kwcli.browse.background_processes.read_into_spool import ReadingEnded, SpoolingRun
 from kwcli.browse.background_processes.search_spool import RowFinder
 from kwcli.browse.message_tree.message_fields import FieldReader, find_about
@@ -35,6 +36,20 @@ def test_a_defect_in_a_search_is_told_and_other_searches_go_on(monkeypatch: pyte
         await pilot.press("F", "j", "c")
         await browsing.settle(pilot)
         assert 0 < browsing.app.list_pane.count_lines() < 193
+
+    run_steps(Browsing(), steps)
+
+
+def test_a_defect_in_an_export_leaves_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        await pilot.press("W")
+        browsing.app.filter_bar.line.value = str(tmp_path / "rows.ndjson")
+        with monkeypatch.context() as patch:
+            patch.setattr(RowExporter, "_report_finished_export", fail)
+            await pilot.press("enter")
+            await browsing.settle(pilot)
+        assert "defect: ZeroDivisionError: on purpose" in browsing.screen_text
+        assert [*tmp_path.iterdir()] == []
 
     run_steps(Browsing(), steps)
 

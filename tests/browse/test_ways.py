@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -143,6 +145,47 @@ def test_exchanges_alone_are_counted_and_while_rows_come_so_far() -> None:
         assert f"{exchanges} exchanges so far as NDJSON" in await press(browsing, pilot, "W")
 
     run_steps(Browsing("captures/values/confluent-json.pcapng.zst"), steps, (100, 24))
+
+
+def test_what_was_on_the_screen_when_the_name_was_asked_for_is_written(tmp_path: Path) -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        app = browsing.app
+        row = app.list_pane.row
+        assert row is not None
+        assert row.kind == "exchange"
+        changes: tuple[tuple[list[str], Callable[[], None]], ...] = (
+            (["W"], lambda: app.row_filter.apply_text("error")),
+            (["F", "g", "enter", "W"], lambda: app.list_pane.move_to(3)),
+        )
+        for keys, change in changes:
+            await press(browsing, pilot, *keys)
+            said = re.search(r"(.*) as NDJSON", browsing.screen_text)
+            change()
+            await browsing.settle(pilot)
+            path = tmp_path / f"{len(keys)}.ndjson"
+            app.filter_bar.line.value = str(path)
+            await press(browsing, pilot, "enter")
+            records = [*map(json.loads, path.read_text().splitlines())]
+            assert said is not None
+            if "193 exchanges" in said[1]:
+                assert len(records) == 193
+            else:
+                assert said[1] == "the open message"
+                assert [(each["connection"], each["correlation_id"]) for each in records] == [
+                    (row.connection, row.correlation_id)
+                ]
+
+    run_steps(Browsing(), steps, (160, 30))
+
+
+def test_a_capture_without_rows_is_written_as_an_empty_file(tmp_path: Path) -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        await press(browsing, pilot, "W")
+        browsing.app.filter_bar.line.value = str(tmp_path / "rows.ndjson")
+        assert "rows.ndjson: 0 rows" in await press(browsing, pilot, "enter")
+        assert [each.name for each in tmp_path.iterdir()] == ["rows.ndjson"]
+
+    run_steps(Browsing("tests/browse/empty.pcap"), steps, (160, 30))
 
 
 # Records

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from decoders.exchanges.body_reader import ApiReaders
@@ -30,18 +32,23 @@ class RowExporter:
         self._matches = selection.matches
         self.api_readers = ApiReaders(WantedPaths(selection.needs, renderer_needs(plain)))
         self._file: StagedFile | None = None
-        try:
+        with self._deleting_at_failure():
             self._file = StagedFile(asked.path)
             self._renderer = open_renderer(plain, self._file.file.write)  # type: ignore[arg-type]  # its result is not used
-        except OSError as error:
-            self._report_failed_export(error)
 
-    def _report_failed_export(self, error: OSError) -> None:
-        self.done = True
-        if self._file is not None:
-            self._file.delete_unfinished()
-        problem = (error.strerror or str(error)).lower()
-        self._send(RowsExported(self._asked.number, self._asked.path, 0, problem))
+    @contextmanager
+    def _deleting_at_failure(self) -> Iterator[None]:
+        """Leave no file behind where it cannot be written, or at a defect; only the latter goes on upwards."""
+        try:
+            yield
+        except Exception as error:
+            self.done = True
+            if self._file is not None:
+                self._file.delete_unfinished()
+            if not isinstance(error, OSError):
+                raise
+            problem = (error.strerror or str(error)).lower()
+            self._send(RowsExported(self._asked.number, self._asked.path, 0, problem))
 
     def add_block(self, first: int, rows: list[Settled], _ended: list[Ended]) -> None:
         """Write the rows of a block that are wanted."""
@@ -55,15 +62,13 @@ class RowExporter:
             and row.kind == "exchange"
             and (at == asked.row if asked.row is not None else self._matches(row))
         ]
-        try:
+        with self._deleting_at_failure():
             self._renderer.learn_from(rows)
             if wanted:
                 self._renderer.write(list(wanted))
                 self._count += len(wanted)
             if first + len(rows) >= asked.until:
                 self._report_finished_export()
-        except OSError as error:
-            self._report_failed_export(error)
 
     def _report_finished_export(self) -> None:
         assert self._file is not None
@@ -73,4 +78,7 @@ class RowExporter:
         self._send(RowsExported(self._asked.number, self._asked.path, self._count))
 
     def note_end(self) -> None:
-        """Do nothing: the end is where all rows wanted were written."""
+        """End the file where there was no row to look at; else the end is where all rows wanted were written."""
+        if not self.done and not self._asked.until:
+            with self._deleting_at_failure():
+                self._report_finished_export()
