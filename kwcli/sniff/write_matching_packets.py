@@ -16,10 +16,11 @@ kept for as long as a row may come of it; the second time the packets of the row
 
 Of most connections OUT has the packets with bytes of a frame that is in a row, each with a note that says which bytes
 those are (decoders/capture/segments_of_cut_out_packets.py): a reader of OUT takes what lies between neither for a row
-nor for a loss. Three kinds of connections are taken whole, and have no notes but the name of their broker on the first
-packet: those with rows, if whole connections are wanted (--whole-connections, or no filter at all); those with rows
-from TLS; and those with tokens of a raw SASL login. Connections of the last two kinds are taken up to their last row,
-as they cannot be read without what came before; their notes also say which exchanges are rows.
+nor for a loss. Four kinds of connections are taken whole, and have no notes but the name of their broker on the first
+packet: those with rows, if whole connections are wanted (--whole-connections, or no filter at all); those with a row
+about the whole connection or its end; those with rows from TLS; and those with tokens of a raw SASL login. Connections
+of the last two kinds are taken up to their last row, as they cannot be read without what came before; their notes also
+say which exchanges are rows.
 
 What always holds: the rows of a run are the same as without `-w`. OUT takes its name when it is whole, so that a file
 that was there before stays if OUT cannot be written. Memory is bounded: the log has what the engine may still need, and
