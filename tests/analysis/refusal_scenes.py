@@ -541,5 +541,5 @@ REFUSAL_NEAR: Final[list[tuple[str, Scene]]] = [
     ("position-missing", without_position(nodes=2)),  # it may read from the other one
     ("group-mixed", take_turns()),
     ("group-behind", bursts(3)),
-    ("members-idle", assigned(2, 0).ask(90, (HEARTBEAT, 3), {"group_id": "g"}, {}, client="other")),  # it is gone
+    ("members-idle", assigned(2, 0).ask(40, (HEARTBEAT, 3), {"group_id": "g"}, {}, client="other")),  # it is gone
 ]

@@ -29,8 +29,8 @@ __all__ = ["MEMBERS", "list_stranded_members"]
 
 # A member without partitions that is there for so long waits for no rebalance.
 _IDLE_NS: Final = 10 * NS
-# The session time-out of a member whose JoinGroup is not in the capture: Kafka's default.
-_SESSION_MS: Final = 45_000
+# The least session time-out that is usual, for a member whose JoinGroup is not in the capture: the default before 3.0.
+_SESSION_MS: Final = 10_000
 # Commits over less time have no meaningful pace.
 _SPAN_NS: Final = 10 * NS
 # A group whose commits keep this share of the pace at which records are written keeps up.
