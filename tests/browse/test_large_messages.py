@@ -8,7 +8,9 @@ import pytest
 
 pytest.importorskip("textual", reason="kw browse needs textual")
 
+from kwcli.browse.message_tree import record_lines, tree_field
 from kwcli.browse.message_tree.message_fields import FieldReader
+from kwcli.browse.message_tree.tree_field import TreeField
 from kwcli.browse.panes.message_pane import FIELDS_AT_ONCE
 from tests.browse.browsing import Browsing, run_steps
 
@@ -110,3 +112,33 @@ def test_another_row_ends_the_reading_and_the_field_at_the_cursor_is_found_again
         assert sum(slices) == len(pane.message.fields) < 3000
 
     run_steps(Browsing(FILE), steps, (100, 30))
+
+
+def test_records_that_are_left_out_are_counted_over_all_batches_of_a_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record_lines, "_LINES_MAX", 5)
+    records = [{"offset": at, "key": "k", "value": "v"} for at in range(3)]
+    record = {"response": {"responses": [{"records": [{"codec": "gzip", "records": records}] * 3}]}}
+    compressed, lines = record_lines.CompressedRecords(record), []
+    for batch in range(3):
+        field = TreeField(
+            "response", f"responses[0].records[{batch}].records", "  records", "30 B", "", [(0, 30, False)]
+        )
+        lines += list(record_lines.add_record_lines(compressed.add_below(field)))
+    assert [line.path.rpartition(".")[2] for line in lines if line.is_record] == ["records[0]", "records[1]"]
+    left_out = [(line.path, line.name.strip(), line.text) for line in lines if "not shown" in line.name]
+    assert left_out == [
+        ("responses[0].records[0].records[2]", "! not shown", "1 more record"),
+        ("responses[0].records[1].records[0]", "! not shown", "3 records"),
+        ("responses[0].records[2].records[0]", "! not shown", "3 records"),
+    ]
+
+
+def test_fields_of_ndjson_that_are_left_out_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = {"names": ["a", "b"], "topics": [{"name": "a", "ids": [1, 2]}, {"name": "b", "ids": {"redacted": 4}}]}
+    whole = [line.path for line in tree_field.walk_json("response", "", "", value, 0)]
+    monkeypatch.setattr(tree_field, "_FIELDS_MAX", 8)
+    lines = [*tree_field.walk_json("response", "", "", value, 0)]
+    assert [line.path for line in lines[:-1]] == whole[: len(lines) - 1]
+    assert (lines[-1].name, lines[-1].text) == ("! not shown", "5 more lines")
+    monkeypatch.setattr(tree_field, "_FIELDS_MAX", 13)
+    assert [line.path for line in tree_field.walk_json("response", "", "", value, 0)] == whole

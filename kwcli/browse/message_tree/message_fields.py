@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES
 from decoders.wire.format_and_escape_text import escape_text
-from kwcli.browse.message_tree.record_lines import add_compressed_records, add_record_lines
+from kwcli.browse.message_tree.record_lines import CompressedRecords, add_record_lines
 from kwcli.browse.message_tree.tree_field import TreeField, walk_json
 from kwcli.output.short_texts import named_ends
 
@@ -94,9 +94,10 @@ class FieldReader:
                 yield from _iterate_fields_of_record(side, record)
                 continue
             hidden: list[tuple[int, int]] = []
+            compressed = CompressedRecords(record)
             for row in iterate_exchange_rows(exchange, side, data, self._settings):
                 hidden += [(run.at, run.end) for run in row.runs if run.secret]
-                yield from add_compressed_records(_make_field(side, row), record)
+                yield from compressed.add_below(_make_field(side, row))
             self.message.hidden[side] = hidden
             self.message.frames[side] = data
 

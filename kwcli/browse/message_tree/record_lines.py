@@ -11,19 +11,20 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from kwcli.browse.message_tree.tree_field import TreeField, walk_json
+from kwcli.browse.message_tree.tree_field import NOT_SHOWN, TreeField, walk_json
+from kwcli.output.short_texts import count_of
 
 if TYPE_CHECKING:
     from decoders.schema.api_declaration import Side
 
-__all__ = ["add_compressed_records", "add_record_lines"]
+__all__ = ["CompressedRecords", "add_record_lines"]
 
 # The element of a path that is a record, or a batch: of the records of a batch the second match.
 _ELEMENT: Final = re.compile(r"(?:^|\.)records\[\d+\](?:\.records\[\d+\])?")
 _LABEL: Final = re.compile(r" *\[\d+\]")
 # The most characters of a key and of a value in the line of a record.
 _TEXT_MAX: Final = 400
-# Records of one message that are added, where they are compressed: their lines at most.
+# Records of one side that are added, where they are compressed: their lines at most, to the end of a record.
 _LINES_MAX: Final = 50_000
 _NONE: Final = "–"
 
@@ -115,23 +116,32 @@ def _join_runs(fields: list[TreeField]) -> list[tuple[int, int, bool]]:
     return joined
 
 
-def add_compressed_records(field: TreeField, record: dict[str, Any]) -> Iterator[TreeField]:
-    """The field, and below the bytes of compressed records the records in them."""
-    yield field
-    path = field.path if field.path.endswith(".records") else f"{field.path.removesuffix('.value')}.records"
-    batch = _find_compressed_batch(field, record)
-    if batch is None:
-        return
-    depth, count = len(field.name) - len(field.name.lstrip()), 0
-    for at, each in enumerate(batch["records"]):
-        for number, row in enumerate(walk_json(field.side, f"{path}[{at}]", "", each, 0)):
-            label = f"[{at}] " if not number else "    "
-            row.name = f"{' ' * depth}  {label}{row.name}"
-            row.runs = field.runs
-            yield row
-            count += 1
-        if count > _LINES_MAX:
+class CompressedRecords:
+    """Adds the compressed records of a side below their bytes, up to so many lines in all."""
+
+    def __init__(self, record: dict[str, Any]) -> None:
+        self._record = record
+        self._left = _LINES_MAX
+
+    def add_below(self, field: TreeField) -> Iterator[TreeField]:
+        """The field, and where it is the bytes of compressed records, the records in them."""
+        yield field
+        path = field.path if field.path.endswith(".records") else f"{field.path.removesuffix('.value')}.records"
+        batch = _find_compressed_batch(field, self._record)
+        if batch is None:
             return
+        indent = " " * (len(field.name) - len(field.name.lstrip()) + 2)
+        for at, each in enumerate(batch["records"]):
+            if self._left <= 0:
+                said = count_of(len(batch["records"]) - at, "record" if not at else "more record")
+                yield TreeField(field.side, f"{path}[{at}]", f"{indent}{NOT_SHOWN}", said, "dim", field.runs)
+                return
+            for number, row in enumerate(walk_json(field.side, f"{path}[{at}]", "", each, 0)):
+                label = f"[{at}] " if not number else "    "
+                row.name = f"{indent}{label}{row.name}"
+                row.runs = field.runs
+                yield row
+                self._left -= 1
 
 
 def _find_compressed_batch(field: TreeField, record: dict[str, Any]) -> dict[str, Any] | None:

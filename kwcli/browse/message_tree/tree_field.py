@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.wire.format_and_escape_text import escape_text
+from kwcli.output.short_texts import count_of
 
 if TYPE_CHECKING:
     from decoders.schema.api_declaration import Side
 
-__all__ = ["TreeField", "walk_json"]
+__all__ = ["NOT_SHOWN", "TreeField", "walk_json"]
 
 # Fields of one message that are listed from its record, where it has no bytes.
 _FIELDS_MAX: Final = 50_000
+# The name of a line that says how many others are left out.
+NOT_SHOWN: Final = "! not shown"
 
 
 class TreeField:
@@ -48,7 +51,7 @@ class TreeField:
 
 
 def walk_json(side: Side, path: str, name: str, value: Any, depth: int) -> Iterator[TreeField]:
-    """A line for each leaf and each list, depth first, without recursion."""
+    """A line for each leaf and each list, depth first, without recursion; the last one says how many are left out."""
     from kwcli.output.body_printer import format_scalar
 
     stack: list[tuple[str, str, Any, int]] = [(path, name, value, depth)]
@@ -57,7 +60,7 @@ def walk_json(side: Side, path: str, name: str, value: Any, depth: int) -> Itera
         path, name, value, depth = stack.pop()
         count += 1
         indent = "  " * max(depth - 1, 0)
-        if isinstance(value, dict) and set(value) not in ({"redacted"}, {"base64"}):
+        if _has_fields(value):
             if name:
                 yield TreeField(side, path, f"{indent}{name}", "", "")
             stack += [
@@ -72,3 +75,24 @@ def walk_json(side: Side, path: str, name: str, value: Any, depth: int) -> Itera
             yield TreeField(
                 side, path, f"{indent}{name}", format_scalar(value), "dim" if value in (None, "", 0) else ""
             )
+    if stack:
+        yield TreeField(
+            side, stack[-1][0], NOT_SHOWN, count_of(_count_values(each[2] for each in stack), "more line"), "dim"
+        )
+
+
+def _has_fields(value: Any) -> bool:
+    return isinstance(value, dict) and set(value) not in ({"redacted"}, {"base64"})
+
+
+def _count_values(values: Iterable[Any]) -> int:
+    """How many values these are, with all that are in them."""
+    stack, count = [*values], 0
+    while stack:
+        value = stack.pop()
+        count += 1
+        if _has_fields(value):
+            stack += value.values()
+        elif hasattr(value, "__iter__") and not isinstance(value, str | bytes | dict):
+            stack += value
+    return count
