@@ -529,6 +529,15 @@ def refused(times: int, *, after: tuple[int, int] = VERSIONS, login: bool = Fals
     return scene
 
 
+def lost_login(*, others: bool = True) -> Scene:
+    """A client that has answers after a login, or of another kind, then connections without a login that are closed."""
+    scene = refused(3)
+    if others:
+        scene.ask(5, (17, 1), {"mechanism": "PLAIN"}, {"mechanisms": ["PLAIN"]}, line=8)
+        scene.ask(5.1, (SASL_AUTHENTICATE, 1), {"auth_bytes": b""}, {"session_lifetime_ms": 0}, line=8)
+    return scene.ask(5.2, META, {}, metadata(), line=8)
+
+
 def logged_in(lifetime_ms: int, *asked: float, answered: int, again: bool = False) -> Scene:
     """A login of this lifetime, requests at these seconds, and a close at the first that is not answered."""
     scene = Scene().ask(0, (17, 1), {"mechanism": "PLAIN"}, {"mechanisms": ["PLAIN"]})
@@ -925,6 +934,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         "10.0.0.9:9092 closes the connection on ApiVersions 3 of app",
     ),
     ("login-missing", refused(3), "error", "on the first request of app after ApiVersions (Metadata), 3 of 3 times"),
+    ("login-missing", lost_login(), "error", "on the first request of app after ApiVersions (Metadata), 3 of 3 times"),
     ("login-missing", refused(1), "warning", "10.0.0.9:9092 closes the connection on the first request of app"),
     (
         *("login-expired", logged_in(60_000, 30, 61, answered=1), "warning"),
@@ -1162,6 +1172,7 @@ NEAR: list[tuple[str, Scene]] = [
     ("versions-closed", refused(3)),
     ("versions-closed", Scene().ask(0, (API_VERSIONS, 3), {}, {}).ask(1, (API_VERSIONS, 3), {}, ends=FIN)),
     ("login-missing", refused(3, login=True)),
+    ("login-missing", lost_login(others=False)),
     ("login-missing", refused(3).ask(9, META, {}, metadata(), line=9)),
     ("login-missing", refused(3, after=(HEARTBEAT, 3))),
     ("broker-gone", listings(((1, 2), (1, 2)), ((1,), (1,)), ((1, 2), (1, 2)))),

@@ -183,7 +183,8 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
                     its.sizes = seen.get_or_make("skew", topic).count_name("partitions", its.name, size)
         writes = writes or seen.get_or_make("produce", client, topic)
         writes.count_exchange(exchange)
-        writes.mark_second(exchange.time_ns)
+        if writes.most.get("second") != exchange.time_ns // NS_PER_S:  # most come many to a second
+            writes.mark_second(exchange.time_ns)
         if batches:
             _add_totals(writes.sums, batches, records, plain)
     if packed_refused:

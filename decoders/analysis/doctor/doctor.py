@@ -84,6 +84,8 @@ _topics_of: Final = DIMENSIONS["topic"].get
 _COMPARED: Final = frozenset({PRODUCE, METADATA, OFFSET_COMMIT, HEARTBEAT, FETCH})
 # Frames of this size and more are remembered; the threshold for huge ones is applied later.
 _LARGE: Final = 1 << 20
+# A connection's first request after ApiVersions begins among its first bytes.
+_FIRST_BYTES: Final = 1 << 10
 # Requests of this size and more may be above socket.request.max.bytes of a broker.
 _SIZED: Final = 1 << 16
 # An answer that takes longer is late; the threshold for silent brokers is applied later.
@@ -380,6 +382,8 @@ class Doctor:
         self._count_topics_of_produce(its, exchange, api_key)
         if login is None:
             its.add_to_sum("without-login", 1)
+            if 0 < exchange.place < _FIRST_BYTES:
+                its.add_to_sum("first-without-login", 1)
         else:
             its = self._seen.get_or_make("session", client, info.broker, info.client)
             its.count_exchange(exchange)

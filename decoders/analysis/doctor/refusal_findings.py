@@ -236,7 +236,10 @@ def _find_unanswered_requests(case: Case) -> Iterator[Found]:
         elif _is_login_missing(case, client, broker, [seen for *_, seen in some]):
             yield _make_missing_login(case, client, broker, some)
         else:
-            yield from _find_closed_requests(case, client, broker, some)
+            without = [each for each in some if _is_first_without_login(case, broker, each[-1])]
+            if without:
+                yield _make_missing_login(case, client, broker, without)
+            yield from _find_closed_requests(case, client, broker, [each for each in some if each not in without])
 
 
 def _count_shut_out(shut_out: Mapping[tuple[str, str], Found], client: str, hosts: set[str], broker: str) -> int:
@@ -417,6 +420,15 @@ def _is_login_missing(case: Case, client: str, broker: str, unanswered: list[Obs
     versions, count = whole.sums.get("versions", 0), sum(seen.count for seen in unanswered)
     without = sum(seen.sums.get("without-login", 0) for seen in unanswered)
     return 0 < versions == whole.count - count and without == count <= versions
+
+
+def _is_first_without_login(case: Case, broker: str, unanswered: Observation) -> bool:
+    """Whether each of these requests was the first of a connection without a login, at a listener that takes logins.
+
+    A listener wants a login of every connection or of none.
+    """
+    takes_logins = case.seen.get_observation("takes-logins", broker) is not None
+    return takes_logins and unanswered.sums.get("first-without-login", 0) == unanswered.count
 
 
 def _make_missing_login(case: Case, client: str, broker: str, some: list[tuple[int, int, str, Observation]]) -> Found:

@@ -209,6 +209,7 @@ def observe_login(seen: Observations, exchange: Exchange, client: str) -> None:
     if answer.get("error_code") or not _is_last_round(exchange):
         return
     seen.get_or_make("logged-in", client, exchange.user).count_exchange(exchange)
+    seen.get_or_make("takes-logins", exchange.connection_info.broker).count_exchange(exchange)
     lifetime = answer.get("session_lifetime_ms")
     if lifetime:
         info = exchange.connection_info

@@ -30,8 +30,9 @@ _RECORDS_MOST: Final = 4
 _PACKED_MOST: Final = 1 << 14
 _PLAIN_MOST: Final = 1 << 18
 _KEY_MOST: Final = 256
-# So many keys of a client and topic are enough.
+# So many keys of a client and topic are enough, and so many batches are looked at for them: many topics have no keys.
 _KEYS_MOST: Final = 64
+_BATCHES_MOST: Final = 256
 
 
 def observe_keys(
@@ -42,7 +43,8 @@ def observe_keys(
     if raw is None or head.at < 0 or topic is None:
         return
     its = seen.get_or_make("keys", topic, client)
-    if its.sums.get("keys", 0) < _KEYS_MOST:
+    if its.sums.get("keys", 0) < _KEYS_MOST and its.sums.get("batches", 0) < _BATCHES_MOST:
+        its.add_to_sum("batches", 1)
         for key in _read_keys(raw, head):
             its.count_name("placed", f"{number}{_hash_key(key)}")
             its.add_to_sum("keys", 1)

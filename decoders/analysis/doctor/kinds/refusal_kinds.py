@@ -51,7 +51,7 @@ REFUSAL_KINDS: Final[dict[str, FindingKind]] = {
         WARNING,
         "group {group} falls behind on {topic}: it commits {pace} records a second, {comes} are written; it is {behind}"
         " behind at the end",
-        "its members ({clients}) handle records more slowly than producers write them; fetched records wait in them",
+        "likely its members ({clients}) handle records more slowly than producers write them, or one of them is stuck",
         "do less work for each record, add members (and partitions), or find what they wait for",
     ),
     "fetch-abandoned": FindingKind(
