@@ -386,10 +386,11 @@ class Security:
         its = self._seen.get_or_make("tls", info.broker, found["version"], found["cipher"])
         _count_observation_at(its, time_ns)
         its.count_name("clients", host_of(info.client))
-        for whose, subject, issuer, expires in _CERTIFICATE.findall(skipped.detail):
-            _count_observation_at(
-                self._seen.get_or_make("certificate", info.broker, whose, subject, issuer, expires), time_ns
-            )
+        from decoders.tls.tls_facts import read_certificates_of_line  # few captures need it
+
+        for whose, facts in read_certificates_of_line(skipped.detail):
+            names = facts.subject, facts.issuer, facts.expires[: len("2026-01-31")]
+            _count_observation_at(self._seen.get_or_make("certificate", info.broker, whose, *names), time_ns)
 
     def merge(self, other: Self) -> None:
         """Add what `other` has seen; `other` stays unchanged."""
@@ -423,7 +424,6 @@ class Security:
 
 _ANYBODY: Final = frozenset({"User:*", "User:ANONYMOUS"})
 _TLS: Final = re.compile(r"(?:TLS |SSL )(?P<version>\d[\d.]*), (?P<cipher>\w+)")
-_CERTIFICATE: Final = re.compile(r"((?:client )?certificate) (\S.*?) by (\S.*?) until (\d{4}-\d\d-\d\d)")
 # Key exchange without forward secrecy; ciphers without authentication, or broken ones.
 _WEAK: Final = re.compile(r"TLS_RSA_|_CBC|RC4|3DES|_DES|NULL|EXPORT|anon|_MD5")
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from decoders.errors import Malformed
 from decoders.tls.cipher_suites import find_suite
 from decoders.tls.read_handshake import VERSIONS, CertificateFacts, ClientHello, ServerHello
 from decoders.wire.format_and_escape_text import escape_text
 
-__all__ = ["TlsFacts", "TlsInfo", "read_certificate_of_line", "read_server_name_of_line"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["TlsFacts", "TlsInfo", "read_certificate_of_line", "read_certificates_of_line", "read_server_name_of_line"]
 
 _SAVED: Final = (
     *("version", "cipher", "sni", "offered", "protocol", "resumed", "certificate", "client_certificate", "alerts"),
@@ -27,7 +30,7 @@ _ALERT_SIZES: Final = (5 + 2 + 1 + 16, 6 + 5 + 2 + 1 + 16)
 # The words between the names of a certificate.
 _BETWEEN_NAMES: Final = re.compile(" (?:for|by|until) ")
 _CERTIFICATE: Final = re.compile(
-    ", certificate {name}(?: for {name})? by {name} until ([0-9][0-9:TZ-]+)".replace(
+    ", ((?:client )?certificate) {name}(?: for {name})? by {name} until ([0-9][0-9:TZ-]+)".replace(
         "{name}", r"""("(?:[^"\\]|\\.)*"|[^"].*?)"""
     )
 )
@@ -42,16 +45,19 @@ def _quote(name: str) -> str:
     return f'"{escaped}"'
 
 
+def read_certificates_of_line(line: str) -> Iterator[tuple[str, CertificateFacts]]:
+    """The certificates that `TlsFacts.describe_in_one_line` names, each after `certificate` or `client certificate`."""
+    for found in _CERTIFICATE.finditer(line):
+        subject, hosts, issuer = (
+            re.sub(r"\\(.)", r"\1", name[1:-1]) if name.startswith('"') else name
+            for name in (each or "" for each in found.groups()[1:4])
+        )
+        yield found[1], CertificateFacts(subject, issuer, found[5], hosts)
+
+
 def read_certificate_of_line(line: str) -> CertificateFacts | None:
     """The certificate of the server that `TlsFacts.describe_in_one_line` names; None where there is none."""
-    found = _CERTIFICATE.search(line)
-    if found is None:
-        return None
-    subject, hosts, issuer = (
-        re.sub(r"\\(.)", r"\1", name[1:-1]) if name.startswith('"') else name
-        for name in (each or "" for each in found.groups()[:3])
-    )
-    return CertificateFacts(subject, issuer, found[4], hosts)
+    return next((facts for whose, facts in read_certificates_of_line(line) if whose == "certificate"), None)
 
 
 def read_server_name_of_line(line: str) -> str:
