@@ -307,6 +307,19 @@ def test_rows_are_written_as_sniff_writes_them(tmp_path: Path, name: str, output
     assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
+def test_escape_in_the_list_closes_the_message_before_it_quits() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        browsing.app.list_pane.move_to(0)
+        await press(browsing, pilot, "enter")
+        browsing.app.list_pane.focus()
+        await press(browsing, pilot, "escape")
+        assert not browsing.app.is_message_shown
+        await press(browsing, pilot, "j")
+        assert browsing.app.list_pane.cursor == 1
+
+    run_steps(Browsing(), steps, (200, 24))
+
+
 @pytest.mark.long
 def test_the_open_message_is_written_alone_and_odd_names_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "one.ndjson"
@@ -315,7 +328,7 @@ def test_the_open_message_is_written_alone_and_odd_names_are_refused(tmp_path: P
         browsing.app.list_pane.move_to(14)
         for name, said in (
             (str(path), "1 row"),
-            ("x.exe", "the name ends with none of"),
+            ("x.exe", ".exe is none of them"),
             ("/none/x.csv", "no such file"),
         ):
             await press(browsing, pilot, "enter", "W")

@@ -284,7 +284,7 @@ class ListPane(LinePane):
         self.post_message(self.RecordsWanted(-1))
 
     async def action_leave_list(self) -> None:
-        await self.app.run_action("quit")
+        await self.app.run_action("go_back")
 
     def action_connection_ladder(self) -> None:
         self.post_message(self.LadderWanted("connection_ladder"))
