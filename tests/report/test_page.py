@@ -241,7 +241,7 @@ def test_a_page_of_several_days_has_room_for_its_times(tmp_path: Path) -> None:
     second = TOUR.parent / "faults" / "no-connection.pcap.zst"
     page = written(TOUR, tmp_path / "page.html", str(second)).read_text()
     assert page.count('class="clocks days"') == page.count('class="clocks') > 0
-    assert "see</dt><dd>connection " in page
+    assert "see</dt><dd>kw sniff " in page
     assert "None of connection" not in page
 
 

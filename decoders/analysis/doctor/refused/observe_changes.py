@@ -112,7 +112,7 @@ def _list_new_topics(request: dict[str, Any], answer: dict[str, Any]) -> Iterato
         settings = [
             f"{each['name']}={each.get('value')}"
             for each in structs_at(topic, "configs")
-            if is_public_config(each.get("name"))
+            if is_public_config(str(each.get("name")))
         ]
         if topic.get("name") in made and settings:
             yield "topic", topic["name"], "config", f"created it with {_join_first(settings)}"

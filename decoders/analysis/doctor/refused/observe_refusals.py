@@ -125,8 +125,8 @@ class RefusedExchange:
             if isinstance(code, int) and code:
                 of_records = [each.get("batch_index_error_message") for each in structs_at(body, "record_errors")]
                 found = [words for words in of_records if words] or [body.get("error_message")]
-                for words in dict.fromkeys(found):
-                    if isinstance(words, str) and words and self._is_public(words):
+                for words in dict.fromkeys(words for words in found if isinstance(words, str)):
+                    if words and self._is_public(words):
                         self._words.setdefault(code, {}).setdefault(subject, []).append(words[:_WORDS_MOST])
             for each in body.values():
                 if isinstance(each, list | dict):
@@ -142,8 +142,9 @@ class RefusedExchange:
         """The parts of the values of configs that are secret, as a request sets them."""
         for resource in structs_at(self._exchange.values("request"), _CONFIG_ARRAYS[self._key]):
             for config in structs_at(resource, "configs"):
-                value = config.get("value")
-                if isinstance(value, str) and value and not is_public_config(config.get("name")):
+                name, value = config.get("name"), config.get("value")
+                is_public = isinstance(name, str) and is_public_config(name)
+                if isinstance(value, str) and value and not is_public:
                     yield value
                     yield from (part for part in _PARTS.split(value) if len(part) >= _SECRET_LEAST)
 
