@@ -120,6 +120,7 @@ def test_an_error_code_that_kafka_declares_says_what_it_means(tmp_path: Path) ->
     assert about.startswith("REQUEST_TIMED_OUT: ")
 
 
+@pytest.mark.long
 def test_an_api_without_a_name_is_filtered_by_its_number(tmp_path: Path) -> None:
     def change(record: dict[str, Any]) -> None:
         record.update(api_key=999, api="UNKNOWN(999)", request={}, response={})

@@ -42,6 +42,7 @@ def slices(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
+@pytest.mark.long
 def test_a_large_message_is_read_in_slices_between_which_keys_are_taken(slices: list[int]) -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         app, pane = browsing.app, browsing.app.message_pane
@@ -65,6 +66,7 @@ def test_a_large_message_is_read_in_slices_between_which_keys_are_taken(slices: 
     run_steps(Browsing(FILE), steps, (100, 30))
 
 
+@pytest.mark.long
 def test_what_keys_ask_for_meanwhile_is_done_once_all_is_read(slices: list[int]) -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         app, pane = browsing.app, browsing.app.message_pane
@@ -90,6 +92,7 @@ def test_what_keys_ask_for_meanwhile_is_done_once_all_is_read(slices: list[int])
     run_steps(Browsing(FILE), steps, (100, 30))
 
 
+@pytest.mark.long
 def test_another_row_ends_the_reading_and_the_field_at_the_cursor_is_found_again(slices: list[int]) -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         app, pane = browsing.app, browsing.app.message_pane

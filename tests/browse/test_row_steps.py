@@ -114,6 +114,7 @@ def test_a_click_gives_up_a_step_that_is_still_to_be_done() -> None:
     run_steps(Browsing(DOWNSTREAM), steps, (100, 30))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", [0, 1, 2])
 def test_a_step_waits_for_the_rest_of_the_list(first: int) -> None:
     text = "api == Produce or api == ApiVersions"
@@ -137,6 +138,7 @@ def test_a_step_waits_for_the_rest_of_the_list(first: int) -> None:
     run_steps(Browsing(DOWNSTREAM), steps, (100, 30))
 
 
+@pytest.mark.long
 def test_more_steps_than_rows_end_at_the_records_of_the_last_one() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         app, pane = browsing.app, browsing.app.message_pane

@@ -17,6 +17,7 @@ DISK_FULL: Final = "captures/incidents/disk-full.pcap.zst"
 SIZE: Final = (100, 30)
 
 
+@pytest.mark.long
 def test_a_number_before_a_key_moves_by_so_many_lines_or_to_that_line() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         app, pane = browsing.app, browsing.app.list_pane
@@ -39,6 +40,7 @@ def test_a_number_before_a_key_moves_by_so_many_lines_or_to_that_line() -> None:
     run_steps(Browsing(), steps, SIZE)
 
 
+@pytest.mark.long
 def test_a_key_goes_to_each_error_code_of_a_message_and_its_bytes() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         app, pane = browsing.app, browsing.app.message_pane
@@ -64,6 +66,7 @@ def test_records_of_the_eleventh_row_are_four_keys_away() -> None:
     run_steps(Browsing(DOWNSTREAM), steps, SIZE)
 
 
+@pytest.mark.long
 def test_a_second_enter_overwrites_a_file_but_never_one_that_is_read(tmp_path: Path) -> None:
     there = tmp_path / "there.ndjson"
     there.write_text("old")
@@ -92,6 +95,7 @@ def test_a_second_enter_overwrites_a_file_but_never_one_that_is_read(tmp_path: P
     run_steps(Browsing(), steps, (160, 30))
 
 
+@pytest.mark.long
 def test_a_second_enter_overwrites_a_capture(tmp_path: Path) -> None:
     there = tmp_path / "there.pcapng"
     there.write_text("old")
@@ -137,6 +141,7 @@ def test_the_help_says_in_which_order_rows_are() -> None:
     assert "rows in the order in which they ended" in dict(list_help_lines())["1"]
 
 
+@pytest.mark.long
 def test_the_help_says_its_page_and_the_first_key_turns_it() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         text = await press(browsing, pilot, "question_mark")

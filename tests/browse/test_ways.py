@@ -83,6 +83,7 @@ def test_the_ways_that_the_help_begins_with_lead_there(way: tuple[tuple[str, ...
     run_steps(Browsing(), steps, (100, 30))
 
 
+@pytest.mark.long
 def test_each_press_of_sort_brings_another_order() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         pane = browsing.app.list_pane
@@ -106,6 +107,7 @@ def test_the_help_fits_80_columns() -> None:
 # Writing
 
 
+@pytest.mark.long
 def test_the_line_that_asks_for_a_file_says_how_much_and_how_it_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,6 +149,7 @@ def test_exchanges_alone_are_counted_and_while_rows_come_so_far() -> None:
     run_steps(Browsing("captures/values/confluent-json.pcapng.zst"), steps, (100, 24))
 
 
+@pytest.mark.long
 def test_what_was_on_the_screen_when_the_name_was_asked_for_is_written(tmp_path: Path) -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         app = browsing.app
@@ -208,6 +211,7 @@ def test_records_are_one_key_away_and_the_next_row_with_some_another() -> None:
     run_steps(Browsing(DOWNSTREAM), steps, (100, 30))
 
 
+@pytest.mark.long
 def test_keys_go_from_record_to_record_through_all_rows_and_back() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         app, pane = browsing.app, browsing.app.message_pane
@@ -229,6 +233,7 @@ def test_keys_go_from_record_to_record_through_all_rows_and_back() -> None:
     run_steps(Browsing(DOWNSTREAM), steps, (100, 30))
 
 
+@pytest.mark.long
 def test_a_record_is_found_by_its_offset_and_unfolds() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         pane = browsing.app.message_pane
