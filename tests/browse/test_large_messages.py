@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
 
 pytest.importorskip("textual", reason="kw browse needs textual")
 
+import kwcli.browse.panes.message_pane as message_pane_module
 from kwcli.browse.message_tree import record_lines, tree_field
 from kwcli.browse.message_tree.message_fields import FieldReader
 from kwcli.browse.message_tree.tree_field import TreeField
-from kwcli.browse.panes.message_pane import FIELDS_AT_ONCE
+from kwcli.browse.panes.message_pane import FIELDS_AT_ONCE, MessagePane
 from tests.browse.browsing import Browsing, run_steps
 
 FILE: Final = "captures/share-groups.pcapng"
@@ -145,3 +147,25 @@ def test_fields_of_ndjson_that_are_left_out_are_counted(monkeypatch: pytest.Monk
     assert (lines[-1].name, lines[-1].text) == ("! not shown", "5 more lines")
     monkeypatch.setattr(tree_field, "_FIELDS_MAX", 13)
     assert [line.path for line in tree_field.walk_json("response", "", "", value, 0)] == whole
+
+
+def test_a_record_goes_to_the_top_also_where_the_lines_below_it_are_read_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(message_pane_module, "FIELDS_AT_ONCE", 40)  # the first record is among the first slice's
+    slices: list[Callable[[], None]] = []
+    monkeypatch.setattr(MessagePane, "set_timer", lambda _pane, _seconds, read: slices.append(read))
+
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        pane = browsing.app.message_pane
+        browsing.app.list_pane.move_to(20)
+        await pilot.press("d")
+        await pilot.pause()
+        assert pane.is_reading
+        while slices:
+            slices.pop()()
+            await pilot.pause()
+        assert not pane.is_reading
+        assert pane.field is not None
+        assert pane.field.is_record
+        assert pane.scroll_offset.y == pane.cursor > 0
+
+    run_steps(Browsing(), steps, (200, 50))

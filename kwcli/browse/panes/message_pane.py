@@ -84,6 +84,7 @@ class MessagePane(LinePane):
         self._names = 0  # cells of the column of names
         self._wanted: tuple[str, str] | None = None  # side and path of the field that the cursor is to go to
         self._when_read: Callable[[], None] | None = None  # what a key has asked for that is done once all is read
+        self._at_top: TreeField | None = None  # the record that goes to the top, as far as lines below it are read
         self.searched = ""
         self.to_ascii: Callable[[str], str] = str
 
@@ -96,7 +97,7 @@ class MessagePane(LinePane):
         self.exchange = row
         self.message, self._reader, self._when_read = MessageFields(), None, None
         self._names, self.line_width, self.cursor = 0, self.size.width, 0
-        self._shown, self._under = [], None
+        self._shown, self._under, self._at_top = [], None, None
         if row is not None and row.kind == "exchange":
             self._reader = FieldReader(row, self.settings)
             self.message = self._reader.message
@@ -128,6 +129,7 @@ class MessagePane(LinePane):
             self._end_reading(reader)
         if first:
             self.redraw_lines()
+            self.call_after_refresh(self._scroll_record_to_top)
             self.post_message(self.CursorMoved(self))
 
     def _end_reading(self, reader: FieldReader) -> None:
@@ -329,10 +331,15 @@ class MessagePane(LinePane):
         comes_from = self.field
         self._unfold_around(record)
         if comes_from is None or not comes_from.is_record or not self._is_on_screen:
-            self.call_after_refresh(self._scroll_to_cursor)
+            self._at_top = record
+            self.call_after_refresh(self._scroll_record_to_top)
 
-    def _scroll_to_cursor(self) -> None:
-        self.scroll_to(y=self.cursor, animate=False, immediate=True)
+    def _scroll_record_to_top(self) -> None:
+        """Scroll to the record while the cursor is on it: again when more lines below it are read."""
+        if self._at_top is not None and self.field is self._at_top:
+            self.scroll_to(y=self.cursor, animate=False, immediate=True)
+        if self._reader is None:
+            self._at_top = None
 
     @property
     def _is_on_screen(self) -> bool:
