@@ -169,7 +169,7 @@ def test_a_command_shows_the_end_of_a_connection(scene: Scene, finding: str, sho
     again.write_text(kw(*words, "-o", "ndjson").out)
     assert kw("sniff", str(again), "-o", "ndjson").out == again.read_text()
     silent = kw(*words[:-1], "-o", "text")
-    assert silent.out or "-v says how they began and ended" in silent.err
+    assert silent.out or "kw sniff -v says how they began and ended" in silent.err
 
 
 @pytest.mark.long

@@ -402,5 +402,5 @@ class FilteredRowSink:
         if self._unmatched is None:
             return None
         if self._found_only_hidden_rows:
-            return "no exchange on the connections that match; -v says how they began and ended"
+            return "no exchange on the connections that match; kw sniff -v says how they began and ended"
         return self._unmatched.hint_line()
