@@ -5,7 +5,9 @@ A `CaptureFollower` is played step by step: a look that finds nothing ends a ste
 
 from __future__ import annotations
 
+import array
 import contextlib
+import fcntl
 import gzip
 import json
 import os
@@ -14,10 +16,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import pytest
 
@@ -31,6 +34,7 @@ from kwcli.run_environment import Exit
 from tests.captures.shipped import FOLDER
 from tests.cli.test_live import may_capture
 from tests.cli.worlds import kw, world, written
+from tests.waiting import until
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CAPTURE: Final = (FOLDER / "sasl-raw.pcap").read_bytes()
@@ -373,7 +377,8 @@ def test_ctrl_c_loses_nothing_where_nobody_reads(tmp_path: Path) -> None:
     with running("sniff", str(tmp_path / "x.pcapng"), "--follow", "-q", "-o", "ndjson") as process:
         assert process.stdout is not None
         first = process.stdout.read(1)
-        time.sleep(0.3)
+        pipe = process.stdout
+        until(lambda: _bytes_waiting(pipe) > 30_000)  # of the 64 KiB of a pipe
         process.send_signal(signal.SIGINT)
         rest, _ = _rest(process)
     assert process.returncode == Exit.INTERRUPTED
@@ -502,14 +507,21 @@ def test_tcpdump_writes_and_rotates(tmp_path: Path, options: tuple[str, ...], wo
             while b"listening on" not in writer.stderr.readline():
                 pass
             sent = heartbeats(client, 300, size=10_000, pause_s=0.01)
+
+            def are_shown() -> bool:
+                return (tmp_path / "rows").read_bytes().count(b"\n") >= len(sent)
+
             if end == "killed":
-                time.sleep(0.5)
+                until(are_shown)
                 writer.kill()
             elif end == "interrupted":
                 writer.send_signal(signal.SIGINT)
             writer.communicate()
         files = len(list(folder.iterdir()))
-        time.sleep(1.0)
+        if end == "full":
+            time.sleep(1.0)
+        else:
+            until(are_shown)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate()
     rows = [json.loads(row)["correlation_id"] for row in (tmp_path / "rows").read_bytes().splitlines()]
@@ -528,13 +540,21 @@ def test_idle_costs_next_to_nothing(tmp_path: Path) -> None:
     append(tmp_path / "x.pcap", CAPTURE)
     with running("sniff", str(tmp_path / "x.pcap"), "--follow", "-o", "ndjson") as process:
         assert process.stdout is not None
-        process.stdout.readline()
+        for _ in kw("sniff", str(tmp_path / "x.pcap"), "-f", "status != unanswered").out.splitlines():
+            process.stdout.readline()
         time.sleep(0.3)
         before = _cpu_s(process.pid)
         time.sleep(1.0)
         assert _cpu_s(process.pid) - before < 0.1
         process.send_signal(signal.SIGINT)
         process.communicate()
+
+
+def _bytes_waiting(stream: IO[bytes]) -> int:
+    """The bytes that a pipe holds for its reader."""
+    found = array.array("i", [0])
+    fcntl.ioctl(stream, termios.FIONREAD, found)
+    return found[0]
 
 
 def _cpu_s(process: int) -> float:

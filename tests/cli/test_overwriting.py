@@ -255,7 +255,7 @@ def test_a_fifo_is_written_as_it_is(words: Words, tmp_path: Path) -> None:
     reader = threading.Thread(target=lambda: got.append(fifo.read_bytes()), daemon=True)
     reader.start()
     assert kw(*words(fifo)).code == Exit.DONE
-    reader.join(10)
+    reader.join(60)
     assert len(got[0]) > 1000
     assert (mode(fifo), stat.S_ISFIFO(fifo.stat().st_mode)) == (0o640, True)
 

@@ -40,7 +40,7 @@ class Ran:
         )
         self.code = done.returncode
         os.close(theirs)
-        reader.join(10)
+        reader.join(60)
         os.close(ours)
 
     def _read(self, ours: int) -> None:

@@ -22,7 +22,7 @@ CONFIG = ClientConfig(servers=())
 GRACE_S = 20.0
 
 
-def open_connection(address: Address, seconds: float = 5.0, config: ClientConfig = CONFIG) -> BrokerConnection:
+def open_connection(address: Address, seconds: float = 60.0, config: ClientConfig = CONFIG) -> BrokerConnection:
     return BrokerConnection.open(address, config, Deadline(seconds, time.monotonic))
 
 
@@ -107,7 +107,7 @@ def pours(head: bytes, piece: bytes) -> Script:
     return play
 
 
-def ask(server: Responder, seconds: float = 5.0) -> Failure:
+def ask(server: Responder, seconds: float = 60.0) -> Failure:
     """The Failure that a request ends in; its time limit does not include the opening of the connection."""
     with open_connection(server.address) as connection:
         connection.deadline = Deadline(seconds, time.monotonic)

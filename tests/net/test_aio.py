@@ -85,7 +85,7 @@ async def served(config: ClientConfig, host: str, context: ssl.SSLContext | None
 
 
 def config(**more: Any) -> ClientConfig:
-    return ClientConfig((("localhost", 1),), connect_timeout_s=3.0, **more)
+    return ClientConfig((("localhost", 1),), connect_timeout_s=60.0, **more)
 
 
 def test_plain(run: Run[Any]) -> None:
@@ -159,7 +159,9 @@ def test_credentials_that_cannot_be_had(run: Run[Any], tmp_path: Path) -> None:
         run(logins.make_mechanism(("localhost", 1)))
 
 
-async def greeted(context: ssl.SSLContext, config: ClientConfig) -> tuple[bytes | None, list[BaseException]]:
+async def greeted(
+    context: ssl.SSLContext, config: ClientConfig, timeout_s: float = 60.0
+) -> tuple[bytes | None, list[BaseException]]:
     """The bytes that a client gets from an echo server behind TLS, and the server's errors for clients that failed."""
     failures: list[BaseException] = []
     failed = asyncio.Event()
@@ -170,7 +172,7 @@ async def greeted(context: ssl.SSLContext, config: ClientConfig) -> tuple[bytes 
 
     sock = socket.create_server(("127.0.0.1", 0))
     sock.setblocking(False)
-    server = AcceptingServer(sock, lambda: context, make_prepare_without_head(Echo), fail, timeout_s=2.0)
+    server = AcceptingServer(sock, lambda: context, make_prepare_without_head(Echo), fail, timeout_s=timeout_s)
     answer = None
     try:
         answer = await ask(config, ("localhost", sock.getsockname()[1]))
@@ -190,6 +192,6 @@ def test_clients_are_greeted_and_nothing_of_theirs_is_lost(run: Run[Any], files:
 
 @pytest.mark.long
 def test_clients_that_speak_no_tls_are_told_of(run: Run[Any], files: Path) -> None:
-    answer, (failure,) = run(greeted(server_context(files / "broker.pem"), config()))
+    answer, (failure,) = run(greeted(server_context(files / "broker.pem"), config(), timeout_s=2.0))
     assert answer is None
     assert isinstance(failure, OSError)

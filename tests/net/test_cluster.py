@@ -65,7 +65,7 @@ def test_brokers_that_want_to_hear_it_are_told_whom_we_take_them_for() -> None:
     node = Node(highest=5)
     with Responder(each_request(node.answer)) as broker:
         node.port = broker.address[1]
-        with ClusterClient(ClientConfig(servers=(broker.address,)), Deadline(5.0, time.monotonic)) as cluster:
+        with ClusterClient(ClientConfig(servers=(broker.address,)), Deadline(60.0, time.monotonic)) as cluster:
             cluster.connect_to_node(7)  # it advertises itself as localhost, which is another address
     asked = [(version, body.get("cluster_id"), body.get("node_id")) for key, version, body in node.heard if key == 18]
     assert asked == [(4, None, None), (5, "a-cluster", 7)]
@@ -75,6 +75,6 @@ def test_brokers_that_do_not_know_it_are_not_asked_twice() -> None:
     node = Node(highest=4)
     with Responder(each_request(node.answer)) as broker:
         node.port = broker.address[1]
-        with ClusterClient(ClientConfig(servers=(broker.address,)), Deadline(5.0, time.monotonic)) as cluster:
+        with ClusterClient(ClientConfig(servers=(broker.address,)), Deadline(60.0, time.monotonic)) as cluster:
             cluster.connect_to_node(7)
     assert [version for key, version, _ in node.heard if key == 18] == [4, 4]

@@ -47,7 +47,7 @@ def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
 def test_a_broker_is_asked_for_its_versions_and_for_more(broker: Broker) -> None:
     release, address = broker.release, broker.plain
     own: list[Reply] = []
-    with BrokerConnection.open(address, CONFIG, Deadline(10.0, time.monotonic), observe_own=own.append) as connection:
+    with BrokerConnection.open(address, CONFIG, Deadline(60.0, time.monotonic), observe_own=own.append) as connection:
         assert connection.versions[3].high == {"4.3.1": 13, "3.9.1": 12}[release]
         version = connection.versions[3].high
         body = decoders.encode_message(3, version, "request", {"topics": []})
@@ -98,7 +98,7 @@ def session_of_bare_tokens(name: str, password: str) -> Session:
 def drive(session: Session, address: Address) -> list[str]:
     """Run a session until it is authenticated; gives the requests it sent. Raises Stop."""
     said: list[str] = []
-    with socket.create_connection(address, 5.0) as link:
+    with socket.create_connection(address, 60.0) as link:
         session.open()
         while not session.authenticated:
             while (out := session.take_outgoing()) is not None:

@@ -81,9 +81,9 @@ def test_a_server_that_is_not_there() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with pytest.raises(ConnectionRefusedError):
-        ask_http(HttpServer("127.0.0.1", port, "x"), "GET", "/", {}, b"", Deadline(5, time.monotonic))
+        ask_http(HttpServer("127.0.0.1", port, "x"), "GET", "/", {}, b"", Deadline(60.0, time.monotonic))
     with pytest.raises(Failure, match="no address"):
-        ask_http(HttpServer("no.such.host.invalid", 1, "x"), "GET", "/", {}, b"", Deadline(5, time.monotonic))
+        ask_http(HttpServer("no.such.host.invalid", 1, "x"), "GET", "/", {}, b"", Deadline(60.0, time.monotonic))
 
 
 def test_tls_that_is_refused_and_that_is_trusted(tmp_path: Path) -> None:
@@ -92,12 +92,12 @@ def test_tls_that_is_refused_and_that_is_trusted(tmp_path: Path) -> None:
         port = int(url.split(":")[2].split("/")[0])
         strangers = HttpServer("localhost", port, "x", make_client_context(TlsSettings()))
         with pytest.raises(ssl.SSLCertVerificationError):
-            ask_http(strangers, "POST", "/", {}, b"", Deadline(5, time.monotonic))
+            ask_http(strangers, "POST", "/", {}, b"", Deadline(60.0, time.monotonic))
         assert not asked
         trusted = make_client_context(TlsSettings(authorities=KeyStoreFile(str(tmp_path / "ca.pem"))))
         headers = {"Authorization": "Basic bWU6eA=="}
         server = HttpServer("localhost", port, "x", trusted)
-        answer = ask_http(server, "POST", "/", headers, b"a=b", Deadline(5, time.monotonic))
+        answer = ask_http(server, "POST", "/", headers, b"a=b", Deadline(60.0, time.monotonic))
         assert (answer.status, json.loads(answer.body)["access_token"]) == (200, "abc.def")
 
 
@@ -105,7 +105,7 @@ def test_a_header_that_http_does_not_allow_is_not_sent() -> None:
     with hostile(servers.closed) as server:
         where = HttpServer("127.0.0.1", server.port, "x")
         with pytest.raises(HttpProblem, match="HTTP does not allow"):
-            ask_http(where, "GET", "/", {"X": "a\r\nY: b"}, b"", Deadline(5, time.monotonic))
+            ask_http(where, "GET", "/", {"X": "a\r\nY: b"}, b"", Deadline(60.0, time.monotonic))
 
 
 # -- what asks over HTTP -----------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def test_a_header_that_http_does_not_allow_is_not_sent() -> None:
 )
 def test_a_token_endpoint_that_answers_without_end(behave: Behave, text: str, code: Exit) -> None:
     with hostile(behave) as server, pytest.raises(Failure) as caught:
-        ask_token(OAuthSettings(endpoint=server.url, client_id="me", client_secret="x"), Deadline(20, time.monotonic))
+        ask_token(OAuthSettings(endpoint=server.url, client_id="me", client_secret="x"), Deadline(60.0, time.monotonic))
     assert caught.value.text.startswith(f"token endpoint 127.0.0.1:{server.port} {text}")
     assert caught.value.code == code
     assert server.sent <= HTTP_ANSWER_MAX + HTTP_HEAD_MAX + BUFFERED

@@ -59,7 +59,7 @@ def config(cluster: Cluster, protocol: Protocol) -> ClientConfig:
 def ask(cluster: Cluster, listener: str, how: ClientConfig) -> list[Reply]:
     """Open a connection and ask for Metadata; gives every exchange on the way."""
     replies: list[Reply] = []
-    deadline = Deadline(10.0, time.monotonic)
+    deadline = Deadline(60.0, time.monotonic)
     with BrokerConnection.open(address(cluster, listener), how, deadline, observe_own=replies.append) as connection:
         replies.append(connection.send_request(3, 12, METADATA))
     return replies
@@ -121,12 +121,12 @@ def test_a_listener_spoken_to_as_another(
         ask(cluster, listener, config(cluster, spoken))
     assert caught.value.text.startswith(f"127.0.0.1:{address(cluster, listener)[1]} {line}")
     assert caught.value.code is code
-    assert time.monotonic() - begun < 9.0  # before its time-out
+    assert time.monotonic() - begun < 50.0  # before its time-out
 
 
 def test_a_login_is_renewed_before_it_ends_and_after(cluster: Cluster) -> None:
     replies: list[Reply] = []
-    deadline = Deadline(20.0, time.monotonic)
+    deadline = Deadline(60.0, time.monotonic)
     how = config(cluster, "SASL_PLAINTEXT")
     broker = address(cluster, "SASL_PLAINTEXT")
     with BrokerConnection.open(broker, how, deadline, observe_own=replies.append) as connection:

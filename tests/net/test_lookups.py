@@ -158,7 +158,7 @@ def test_a_broker_that_has_only_versions_with_fewer_fields(monkeypatch: pytest.M
     version = fewer.versions.high
     with Node({METADATA: (version, version)}, {}) as node:
         node.answers = {METADATA: metadata(node)}
-        with ClusterClient(ClientConfig(servers=(node.address,)), Deadline(5.0, time.monotonic)) as cluster:
+        with ClusterClient(ClientConfig(servers=(node.address,)), Deadline(60.0, time.monotonic)) as cluster:
             leader = cluster.connect_to_leader("t-1", 0)
             assert leader is not None
             assert leader.address == node.address

@@ -254,9 +254,7 @@ for _name in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"):
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_setting_has_its_own_line(scene: Scene, name: str) -> None:
     listener, protocol, settings, told, code = WRONG[name]
-    begun = time.monotonic()
     done = scene.call(listener, protocol, settings)
-    assert time.monotonic() - begun < 9  # before its time-out
     where = "" if code is Exit.USAGE else f"localhost:{scene.port(listener)} "
     lines = (told,) if isinstance(told, str) else told
     assert done.err.startswith(tuple(f"kw: {where}{line.format(f=scene.folder)}" for line in lines))

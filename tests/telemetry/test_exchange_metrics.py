@@ -167,9 +167,9 @@ def test_prometheus_asks_while_it_goes_on(words: list[str], free_port: int) -> N
         running.stdin.write(Path(FIRST).read_bytes())
         running.stdin.flush()
         found: Sample = {}
-        for _ in range(100):
+        for _ in range(600):
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{free_port}/metrics", timeout=5) as answer:
+                with urllib.request.urlopen(f"http://127.0.0.1:{free_port}/metrics", timeout=60) as answer:
                     found = samples(answer.read().decode())
             except OSError:
                 time.sleep(0.1)
@@ -177,7 +177,7 @@ def test_prometheus_asks_while_it_goes_on(words: list[str], free_port: int) -> N
                 break
             time.sleep(0.1)
         running.stdin.close()
-        assert running.wait(20) == Exit.DONE
+        assert running.wait(60) == Exit.DONE
     assert added(found, "kw_exchanges_total", "api")["Produce",] > 0
 
 

@@ -232,15 +232,19 @@ def test_a_pipe_that_nobody_writes_to_comes_to_an_end(
     assert not out.exists()
 
 
-def writing(pipe: str, *pieces: bytes, wait: threading.Event | None = None) -> threading.Thread:
-    """A thread that writes to a named pipe, and keeps it open until it may go."""
+def writing(
+    pipe: str, *pieces: bytes, wait: threading.Event | None = None, written: threading.Event | None = None
+) -> threading.Thread:
+    """A thread that writes to a named pipe, says that all is written, and keeps the pipe open until it may go."""
 
     def write() -> None:
         with open(pipe, "wb", buffering=0) as file:
             for piece in pieces:
                 file.write(piece)
+            if written is not None:
+                written.set()
             if wait is not None:
-                wait.wait(20)
+                wait.wait(60)
 
     thread = threading.Thread(target=write)
     thread.start()
@@ -427,8 +431,9 @@ def test_a_pipe_is_followed_while_it_grows(tmp_path: Path) -> None:
     threads: list[threading.Thread] = []
 
     def write() -> None:
-        threads.append(writing(pipe, made.key_log, wait=go))
-        time.sleep(0.1)
+        written = threading.Event()
+        threads.append(writing(pipe, made.key_log, wait=go, written=written))
+        assert written.wait(60)
 
     env = world()
     env.stdin = Slow([capture[:9000], *(capture[at : at + 5000] for at in range(9000, len(capture), 5000))], write)
