@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -244,18 +243,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_wrong_query_is_told_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrong query is refused within a moment, without Spark, which would fail here."""
+    """A wrong query is refused without Spark, which would fail here."""
 
     def no_session(*_: object, **__: object) -> None:
         raise AssertionError("Spark was started")
 
     monkeypatch.setattr("kwcli.pipeline.spark.spark_sessions.session", no_session)
     for query, said in WRONG:
-        begun = time.monotonic()
         outcome = kw("pipeline", "sql", str(folder), query)
         assert (outcome.code, outcome.out, outcome.err.count("\n")) == (Exit.USAGE, "", 1)
         assert said in outcome.err
-        assert time.monotonic() - begun < 2
 
 
 def test_without_duckdb_spark_says_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,8 @@ from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import Outcome, kw
 from tests.pipeline.jobs import rows_in
 from tests.pipeline.watched import run_over, tables_in
-from tests.reading.test_live_places import cat, is_running, until
+from tests.reading.test_live_places import cat, is_running
+from tests.waiting import until
 
 CAPTURES: Final = Path(__file__).resolve().parents[2] / "captures"
 FIRST, SECOND = CAPTURES / "first-steps.pcapng", CAPTURES / "sasl-framed.pcapng"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import wraps
 from typing import Any
 
@@ -81,8 +81,21 @@ async def settled(value: Callable[[], int]) -> int:
     last = -1
     while value() != last:
         last = value()
-        await asyncio.sleep(QUIET_S)
+        for _ in range(10):  # turns of the loop, in each of which bytes that wait are taken
+            await asyncio.sleep(QUIET_S / 10)
     return last
+
+
+@contextmanager
+def standing_clock() -> Iterator[None]:
+    """Let no timer of this loop be due meanwhile, however slow the machine is."""
+    loop = asyncio.get_running_loop()
+    now = loop.time()
+    loop.time = lambda: now  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        del loop.time
 
 
 class Running:

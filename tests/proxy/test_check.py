@@ -44,7 +44,7 @@ class Broker(Responder):
 
 
 def options(address: tuple[str, int], base: int, **more: Any) -> CheckOptions:
-    config = ClientConfig((address,), timeout_s=3.0, connect_timeout_s=2.0)
+    config = ClientConfig((address,), timeout_s=60.0, connect_timeout_s=60.0)
     return CheckOptions(config, base, "127.0.0.1", "127.0.0.1", **more)
 
 

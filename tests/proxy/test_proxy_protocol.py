@@ -125,11 +125,13 @@ async def test_what_is_refused(name: str) -> None:
 
 @in_loop
 async def test_a_head_that_is_cut_and_one_that_does_not_come() -> None:
-    async with running(echo, heads=HeadReceiver([ip_network("127.0.0.0/8")], timeout_s=0.2)) as proxy:
+    heads = HeadReceiver([ip_network("127.0.0.0/8")], timeout_s=60.0)
+    async with running(echo, heads=heads) as proxy:
         client = await proxy.connect()
         await speak(client, PROXY_1[:20])
         client[1].write_eof()
         await proxy.until("refused: it closed the connection inside its PROXY head")
+        heads._timeout_s = 0.2
         slow = await proxy.connect()
         await speak(slow, PROXY_1[:20])
         assert await rest(slow[0]) == b""

@@ -91,14 +91,14 @@ async def test_one_that_hangs_is_ended_and_those_behind_it_are_asked_again(tmp_p
     source = (
         "import time\ndef request(x):\n  if x.correlation_id == 1: time.sleep(3600)\n  x.answer({'error_code': 27})\n"
     )
-    async with scripted(tmp_path, source, timeout_s=0.3) as made:
+    async with scripted(tmp_path, source, timeout_s=1.0) as made:
         slow, other = await made.proxy.connect(), await made.proxy.connect()
         slow[1].write(ASKED[1])
         await sooner_or_later(lambda: made.script.format_closing_lines()[0].endswith("1 exchanges seen"))
         other[1].write(ASKED[2])
         assert await frame(slow[0]) == ANSWERS[1]
         assert await frame(other[0]) == REFUSED[2]
-        assert "takes longer than 0.3 s (--script-timeout) for Heartbeat 4: the original goes on" in made.told[0]
+        assert "takes longer than 1 s (--script-timeout) for Heartbeat 4: the original goes on" in made.told[0]
 
 
 @in_loop
@@ -107,7 +107,7 @@ async def test_frames_that_come_before_it_is_up_again_wait_for_it(tmp_path: Path
     source = (
         "import time\ndef request(x):\n  if x.correlation_id == 1: time.sleep(3600)\n  x.answer({'error_code': 27})\n"
     )
-    async with scripted(tmp_path, source, timeout_s=0.3) as made:
+    async with scripted(tmp_path, source, timeout_s=1.0) as made:
         slow, other, third = [await made.proxy.connect() for _ in range(3)]
         slow[1].write(ASKED[1])
         assert await frame(slow[0]) == ANSWERS[1]

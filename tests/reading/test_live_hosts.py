@@ -16,7 +16,8 @@ import pytest
 from tests.bench.watch import process_tree
 from tests.cli.worlds import kw
 from tests.reading.hosts import PORT, Hosts, explain_missing_programs
-from tests.reading.test_live_places import is_running, rows, until, without
+from tests.reading.test_live_places import is_running, rows, without
+from tests.waiting import until
 
 _LACKING = explain_missing_programs()
 pytestmark = [pytest.mark.full, pytest.mark.skipif(_LACKING is not None, reason=_LACKING or "")]

@@ -17,7 +17,19 @@ from kwcli.playground.run_playground import LibrdkafkaMock
 from kwcli.proxy.deciding.faults.rule_files import RuleFiles
 from kwcli.proxy.run_proxy import combine_deciders
 from tests.cli.worlds import kw
-from tests.proxy.running import ANSWERS, ASKED, WAIT_S, Running, beat, echo, frame, in_loop, rest, running
+from tests.proxy.running import (
+    ANSWERS,
+    ASKED,
+    WAIT_S,
+    Running,
+    beat,
+    echo,
+    frame,
+    in_loop,
+    rest,
+    running,
+    standing_clock,
+)
 from tests.proxy.test_logged import SCHEMA, Logged
 
 
@@ -33,10 +45,11 @@ async def test_a_delay_holds_its_connection_and_no_other() -> None:
     async with faulty("delay 400ms, first 1") as proxy:
         slow, quick = await proxy.connect(), await proxy.connect()
         begun = time.monotonic()
-        slow[1].write(ASKED[0] + ASKED[1])
-        await asyncio.sleep(0.05)
-        await beat(quick, 2)
-        assert not slow[0]._buffer  # type: ignore[attr-defined]  # nothing has come yet
+        with standing_clock():
+            slow[1].write(ASKED[0] + ASKED[1])
+            for number in (2, 3, 4):
+                await beat(quick, number)
+            assert not slow[0]._buffer  # type: ignore[attr-defined]  # nothing has come yet
         assert await frame(slow[0]) == ANSWERS[0]
         assert time.monotonic() - begun >= 0.4
         assert await frame(slow[0]) == ANSWERS[1]
