@@ -8,6 +8,8 @@ from math import inf
 from types import FrameType
 from typing import Any
 
+import pytest
+
 from decoders.analysis.doctor.diagnosis_input import Case
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.groups.member_findings import MEMBERS
@@ -16,6 +18,7 @@ from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.exchanges.exchange import Ended
 from decoders.protocol_facts.api_keys import HEARTBEAT, JOIN_GROUP, METADATA, PRODUCE
+from tests.analysis.key_scenes import CORE, WEB, keyed
 from tests.analysis.scenes import BEGUN, NS, RST, Scene
 
 
@@ -117,3 +120,15 @@ def test_partitions_without_a_committed_offset_are_not_explained_by_a_position_o
     assert found[1][0] == ["t-0", "t-1"]
     assert "position 6 of" in found[1][1] or "outside of the log" in found[1][1]
     assert len(found) == 2
+
+
+@pytest.mark.parametrize(("writers", "records", "hashed"), [(1, 200, False), (2, 12, False), (2, 200, True)])
+def test_keys_are_hashed_of_topics_whose_producers_are_compared(writers: int, records: int, *, hashed: bool) -> None:
+    fold = Doctor()
+    for exchange in keyed(*(CORE, WEB)[:writers], records=records).exchanges(fold):
+        fold.add(exchange)
+    fold.rows()
+    found = [its for _, its in fold._seen.items_of_kind("keys")]
+    assert {"placed" in its.names for its in found} == {hashed}
+    fold.export()
+    assert all(its.names["placed"] and 0 < its.sums["keys"] <= 64 for its in found)

@@ -19,7 +19,6 @@ from decoders.analysis.doctor.identities.observe_identities import (
     observe_transaction_begin,
     observe_transaction_end,
 )
-from decoders.analysis.doctor.keys.observe_keys import observe_keys
 from decoders.analysis.doctor.observe_odd_bytes import observe_refused_batches
 from decoders.analysis.doctor.observe_positions import (
     observe_committed_offsets,
@@ -128,8 +127,8 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
     packed_refused = False
     offsets = _read_offsets_of_answer(exchange._response_view) if answered else {}
     tried = make_evidence_of_exchange(exchange), exchange.response_ns
-    request = view_or_empty(exchange, "request")
-    transactional = request.get("transactional_id")
+    request = exchange._request_view
+    transactional = request.get("transactional_id") if isinstance(request, dict) else None
     if transactional and not refused:
         seen.get_or_make("transaction-begun", transactional).mark_second(time_ns)
     for element in structs_at(request, "topic_data"):
@@ -169,8 +168,8 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
                         if offset >= 0:
                             taken.add_range(_ACCEPTED, offset, offset + offset_count)
                             offset += offset_count
-                if crc is not None and not crc & _SAMPLED and magic == 2 and not code:
-                    observe_keys(seen, exchange, client, place, head)
+                if crc is not None and not crc & _SAMPLED and magic == 2 and not code and topic and raw is not None:
+                    seen.sampled_keys.add_batch(seen, client, (topic, number), raw, head)
                 if codec == "none":
                     plain += its_size
                 if code or magic < 2 or not sound or newest is None or newest * NS_PER_MS > time_ns:
@@ -183,8 +182,8 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
                     its.sizes = seen.get_or_make("skew", topic).count_name("partitions", its.name, size)
         writes = writes or seen.get_or_make("produce", client, topic)
         writes.count_exchange(exchange)
-        if writes.most.get("second") != exchange.time_ns // NS_PER_S:  # most come many to a second
-            writes.mark_second(exchange.time_ns)
+        if writes.most.get("second") != time_ns // NS_PER_S:  # most come many to a second
+            writes.mark_second(time_ns)
         if batches:
             _add_totals(writes.sums, batches, records, plain)
     if packed_refused:

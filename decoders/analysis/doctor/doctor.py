@@ -34,6 +34,7 @@ from decoders.analysis.doctor.refused.observe_refusals import RefusedExchange
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.analysis.exchange_facts import (
+    CONSUMER,
     FETCHES,
     GATHERINGS,
     NS_PER_MS,
@@ -111,6 +112,12 @@ _ENTITIES: Final = (("group", "groupId"), ("transactional_id", "transactionalId"
 _Done = tuple[str, int, str | None]
 
 
+def _may_be_of_replica(exchange: Exchange) -> bool:
+    """Whether a Fetch is none of a consumer, as most are: a request that could not be read may be any."""
+    view = exchange._request_view
+    return view.__class__ is not dict or view.get("replica_id", CONSUMER) != CONSUMER or "replica_state" in view
+
+
 class Doctor:
     """Findings about the exchanges that were added, by `thresholds` (only rows() reads them).
 
@@ -175,9 +182,9 @@ class Doctor:
         if not exchange.place and exchange.request_packet:
             link.add_to_sum("connections", 1)
             link.keep_greatest("opened", info.began_ns)
-        odd = (exchange.extra is not None or exchange._failed) and self._observe_oddities(exchange, client, link)
-        size = exchange.request_size or 0
-        if size >= TAGGED_SIZE or key in ATTACKS or exchange._failed:
+        failed, size = exchange._failed, exchange.request_size or 0
+        odd = (failed or exchange.extra is not None) and self._observe_oddities(exchange, client, link)
+        if size >= TAGGED_SIZE or failed or (key in ATTACKS and (key != FETCH or _may_be_of_replica(exchange))):
             observe_attack(seen, exchange, client)
         if size >= _SIZED or (exchange.response_size or 0) >= _LARGE:
             self._observe_large_sizes(exchange, key, client)

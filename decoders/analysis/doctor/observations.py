@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from decoders.analysis.doctor.keys.observe_keys import KeysOfWriters
 from decoders.analysis.doctor.resent_batches import (
     Evidence,
     SentBatches,
@@ -279,6 +280,7 @@ class Observations:
         self._found: dict[Key, Observation] = {}
         self.left_out = 0
         self.sent = SentBatches()
+        self.sampled_keys = KeysOfWriters()
         # Kind → subjects and observations, as they were when there were so many: findings ask for a hundred kinds. Each
         # kind is put in order when it is asked for.
         self._by_kind: dict[Any, list[tuple[Any, Observation]]] = {}
@@ -352,6 +354,8 @@ class Observations:
 
     def merge(self, other: Self) -> None:
         """Add the observations of `other`, which stays unchanged."""
+        self.sampled_keys.hash_keys()
+        other.sampled_keys.hash_keys()
         self.left_out += other.left_out
         self.sent.merge(other.sent)
         for key, each in other._found.items():
@@ -359,12 +363,13 @@ class Observations:
 
     def export(self) -> bytes:
         """The state, for `resume`."""
+        self.sampled_keys.hash_keys()
         return pack([self.left_out, self.sent.state(), [[key, each.state()] for key, each in self._found.items()]])
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
         self._grouped = 0
-        self.produced, self.fetched = {}, {}
+        self.produced, self.fetched, self.sampled_keys = {}, {}, KeysOfWriters()
         self.left_out, sent, items = state_fields(unpack(state), int, list, list)
         self.sent = SentBatches.make_resumed(sent)
         for item in items:

@@ -33,16 +33,13 @@ _TRIED: Final = 64
 
 def _find_keys_apart(case: Case) -> Iterator[Found]:
     """Topics whose producers have different partitioners, as the keys and partitions of their records show."""
-    by_topic: dict[str, dict[str, set[_Placed]]] = defaultdict(dict)
-    for (topic, client), seen in case.seen.items_of_kind("keys"):
-        if "placed" not in seen.names:
-            continue
-        by_topic[topic][client] = {_read_placed(name) for name in seen.names["placed"]}
-    for topic, clients in by_topic.items():
+    by_topic: dict[str, list[str]] = defaultdict(list)
+    for (topic, client), _ in case.seen.items_of_kind("keys"):
+        by_topic[topic].append(client)
+    for topic, writers in by_topic.items():
         known = case.seen.get_observation("topic", topic)
         partitions = known.most.get("partitions", 0) if known is not None else 0
-        if len(clients) < 2 or partitions < 2:
-            continue
+        clients = _gather_placed_keys(case, topic, writers, partitions) if partitions > 1 < len(writers) else {}
         users: dict[int, list[str]] = defaultdict(list)
         for client, placed in clients.items():
             which = _find_partitioner(placed, partitions)
@@ -50,6 +47,24 @@ def _find_keys_apart(case: Case) -> Iterator[Found]:
                 users[which].append(client)
         if len(users) > 1:
             yield _make_finding(case, topic, users, clients)
+
+
+def _gather_placed_keys(case: Case, topic: str, writers: list[str], partitions: int) -> dict[str, set[_Placed]]:
+    """Each writer of a topic with keys → its keys and their partitions; none where fewer than two have enough."""
+    pending = case.seen.sampled_keys.by_writer
+    found: dict[str, set[_Placed]] = {}
+    enough = 0
+    for client in writers:
+        seen, its = case.seen.get_or_make("keys", topic, client), pending.get((topic, client))
+        count = seen.sums.get("keys", 0) if its is None else its.count_keys_at_most()
+        enough += count * log(partitions) >= _CERTAIN
+    for client in writers if enough > 1 else ():
+        seen, its = case.seen.get_or_make("keys", topic, client), pending.get((topic, client))
+        if its is not None:
+            its.hash_keys()
+        if "placed" in seen.names:
+            found[client] = {_read_placed(name) for name in seen.names["placed"]}
+    return found
 
 
 def _read_placed(name: str) -> _Placed:
