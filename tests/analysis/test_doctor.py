@@ -53,6 +53,7 @@ from kwcli.output.output_settings import Settings
 from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
 from tests.analysis.attack_scenes import ATTACK_BESIDES, ATTACK_NEAR, ATTACK_SCENES
+from tests.analysis.cause_scenes import CAUSE_BESIDES, CAUSE_NEAR, CAUSE_SCENES
 from tests.analysis.identity_scenes import IDENTITY_BESIDES, IDENTITY_NEAR, IDENTITY_SCENES
 from tests.analysis.key_scenes import KEY_NEAR, KEY_SCENES
 from tests.analysis.network_scenes import DEAD_ENTRY, NETWORK_BESIDES, NETWORK_NEAR, NETWORK_SCENES
@@ -706,6 +707,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     *KEY_SCENES,
     *IDENTITY_SCENES,
     *REFUSAL_SCENES,
+    *CAUSE_SCENES,
     *SILENCE_SCENES,
     # finding, scene, severity, text in the title
     ("topic-unknown", asked_again(4), "error", "topic ordres does not exist (did the client mean orders?)"),
@@ -1102,6 +1104,7 @@ BESIDES = {
     **RECORD_BESIDES,
     **IDENTITY_BESIDES,
     **REFUSAL_BESIDES,
+    **CAUSE_BESIDES,
     **SILENCE_BESIDES,
     **NETWORK_BESIDES,
 }
@@ -1111,6 +1114,7 @@ NEAR: list[tuple[str, Scene]] = [
     *KEY_NEAR,
     *IDENTITY_NEAR,
     *REFUSAL_NEAR,
+    *CAUSE_NEAR,
     *SILENCE_NEAR,
     *NETWORK_NEAR,
     ("tls-refused", refused_alert(b"")),

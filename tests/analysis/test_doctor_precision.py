@@ -17,6 +17,7 @@ import pytest
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from kwcli.run_environment import Exit
 from tests.analysis.attack_scenes import ATTACK_SCENES
+from tests.analysis.cause_scenes import CAUSE_SCENES
 from tests.analysis.faults.actors import Fault
 from tests.analysis.faults.clients import CLIENT_FAULTS
 from tests.analysis.faults.links import LINK_FAULTS
@@ -190,7 +191,10 @@ LIVE: Final = {
 # Attacks, what only a fault of minutes brings, and records that were passed: scenes alone show them.
 STAGED: Final = {
     *("start-repeated", "coordinator-never", "codec-too-new", "members-idle", "fetch-abandoned", "keys-apart"),
-    *({row[0] for row in (*ATTACK_SCENES, *RECORD_SCENES, *SILENCE_SCENES, *NETWORK_SCENES)} - {"written-twice"}),
+    *(
+        {row[0] for row in (*ATTACK_SCENES, *CAUSE_SCENES, *RECORD_SCENES, *SILENCE_SCENES, *NETWORK_SCENES)}
+        - {"written-twice"}
+    ),
 }
 FAULTS: Final = sorted(f"faults/{file.name}" for file in (FOLDER / "faults").iterdir())
 

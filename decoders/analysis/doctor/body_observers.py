@@ -6,6 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.doctor.groups.observe_members import observe_assignment, observe_subscription
+from decoders.analysis.doctor.identities.observe_addresses import (
+    observe_advertised_address,
+    observe_coordinator,
+    observe_described_cluster,
+)
 from decoders.analysis.doctor.identities.observe_identities import (
     mark_member_alive,
     observe_deleted_topics,
@@ -75,7 +80,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.api_declaration import Side
 
-__all__ = ["BODY_OBSERVERS", "BodyObserver", "find_subjects_of_coordinator"]
+__all__ = ["BODY_OBSERVERS", "BodyObserver"]
 
 # In: an exchange of which both sides were looked at, and its client's name. Out: all topics that it names, where the
 # function has read them anyhow; else None.
@@ -464,14 +469,6 @@ def _observe_replicas_in_sync(seen: Observations, exchange: Exchange, client: st
             its.keep_first_and_last("size", exchange.time_ns, size)
 
 
-def _observe_advertised_address(seen: Observations, exchange: Exchange, node: dict[str, Any], number: Any) -> None:
-    host, port = node.get("host"), node.get("port")
-    if isinstance(number, int) and number >= 0 and host and isinstance(port, int):
-        its = seen.get_or_make("advertised", exchange.connection_info.broker, number, host, port)
-        its.count_answer(exchange)
-        its.count_name("clients", host_of(exchange.connection_info.client))
-
-
 def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> None:
     answer = view_or_empty(exchange, "response")
     time_ns = exchange.response_ns or exchange.time_ns
@@ -480,9 +477,11 @@ def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> No
     for node in structs_at(answer, "brokers"):
         number = node.get("node_id")
         nodes.add(number)
-        _observe_advertised_address(seen, exchange, node, number)
+        observe_advertised_address(seen, exchange, node, number)
     if nodes:
-        seen.get_or_make("listing").count_answer(exchange)
+        listing = seen.get_or_make("listing")
+        listing.count_answer(exchange)
+        listing.keep_first_and_last("controller", time_ns, answer.get("controller_id") or 0)
         observe_shared_addresses(seen, exchange, structs_at(answer, "brokers"))
     seen.get_or_make("metadata", client).count_exchange(exchange)
     for element in structs_at(answer, "topics"):
@@ -564,29 +563,6 @@ def _observe_leader_epochs(seen: Observations, exchange: Exchange, client: str) 
             its.count_name("leaders", str(part.get("leader")))
 
 
-def _observe_described_cluster(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
-    for node in structs_at(exchange.view("response"), "brokers"):
-        _observe_advertised_address(seen, exchange, node, node.get("broker_id"))
-
-
-def _observe_coordinator(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
-    answer = view_or_empty(exchange, "response")
-    for node in list(structs_at(answer, "coordinators")) or [answer]:
-        if not node.get("error_code"):
-            seen.get_or_make("coordinator", view_or_empty(exchange, "request").get("key_type", 0)).count_exchange(
-                exchange
-            )
-            _observe_advertised_address(seen, exchange, node, node.get("node_id"))
-
-
-def find_subjects_of_coordinator(exchange: Exchange) -> tuple[str, list[str]]:
-    """What a FindCoordinator asks for: the kind and the names of groups or transactional ids."""
-    request = view_or_empty(exchange, "request")
-    kind = {0: "group", 1: "transactional_id"}.get(request.get("key_type", 0))
-    names = [name for name in (request.get("key"), *(request.get("coordinator_keys") or ())) if isinstance(name, str)]
-    return (kind, [name for name in names if name]) if kind is not None else ("client_id", [])
-
-
 def _observe_controller_election(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     seen.get_or_make("election").count_exchange(exchange)
     seen.get_or_make("election").count_name("nodes", host_of(exchange.connection_info.client))
@@ -622,6 +598,7 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
         _observe_metadata,
         (),
         (
+            "controller_id",
             *(f"brokers[].{name}" for name in _NODES),
             *(f"topics[].{name}" for name in ("error_code", "name", "topic_id")),
             *(
@@ -638,12 +615,12 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
         ),
     ),
     DESCRIBE_CLUSTER: BodyObserver(
-        _observe_described_cluster, (), tuple(f"brokers[].{name}" for name in ("broker_id", "host", "port"))
+        observe_described_cluster, (), tuple(f"brokers[].{name}" for name in ("broker_id", "host", "port"))
     ),
     FIND_COORDINATOR: BodyObserver(
-        _observe_coordinator,
+        observe_coordinator,
         ("key", "key_type", "coordinator_keys"),
-        ("error_code", *_NODES, *(f"coordinators[].{name}" for name in ("error_code", *_NODES))),
+        ("error_code", *_NODES, *(f"coordinators[].{name}" for name in ("error_code", "key", *_NODES))),
     ),
     JOIN_GROUP: BodyObserver(
         observe_subscription,

@@ -129,6 +129,9 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     *((cause, ("unanswered", "connection-churn"), _clients) for cause in ("entry-unanswered", "entry-closed")),
     ("advertised-shared", ("leader-moved", "leader-missing"), lambda _: {""}),
     ("client-stranded", ("metadata-storm",), _clients),
+    ("other-node-answers", ("leader-moved", "sent-again"), _topics),
+    ("other-node-answers", ("metadata-storm",), _clients),
+    ("other-node-answers", ("coordinator-moved",), _groups),
     ("tls-refused", ("connection-churn",), _clients),
     ("proxy-head-refused", ("unanswered", "versions-closed", "connection-churn"), _brokers),
     *(

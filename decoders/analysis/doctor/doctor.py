@@ -18,10 +18,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Self
 
 from decoders.analysis.advisories.attack_observations import ATTACKS, TAGGED_SIZE, count_batch_tries, observe_attack
-from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, find_subjects_of_coordinator
+from decoders.analysis.doctor.body_observers import BODY_OBSERVERS
 from decoders.analysis.doctor.find_problems import diagnose
 from decoders.analysis.doctor.finding_kinds import STORAGE_ERRORS
 from decoders.analysis.doctor.groups.observe_members import observe_waiting_fetch
+from decoders.analysis.doctor.identities.observe_addresses import find_subjects_of_coordinator
 from decoders.analysis.doctor.observations import Observation, Observations
 from decoders.analysis.doctor.observe_odd_bytes import (
     observe_misplaced_answer,
@@ -30,6 +31,7 @@ from decoders.analysis.doctor.observe_odd_bytes import (
 )
 from decoders.analysis.doctor.observe_positions import observe_unread_answer
 from decoders.analysis.doctor.observe_values import observe_subjects, observe_values
+from decoders.analysis.doctor.refused.explain_other_nodes import NOT_LEADER, observe_named_leaders
 from decoders.analysis.doctor.refused.observe_refusals import RefusedExchange
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
@@ -413,6 +415,8 @@ class Doctor:
                 about = ("topic", topic) if of_topic else (entity, names[0] if names else None)
                 found.setdefault((code, *about), []).append(partition)
         refusal = RefusedExchange(exchange)
+        if any(code == NOT_LEADER for code, _, _ in found):
+            observe_named_leaders(self._seen, exchange, client)
         for (code, kind, subject), partitions in found.items():
             its = self._seen.get_or_make("error", code, api_key, client, kind, subject)
             its.count_exchange(exchange)

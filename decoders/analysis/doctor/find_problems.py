@@ -596,6 +596,17 @@ def _find_requests_in_flight(case: Case) -> Iterator[Found]:
             yield case.make_finding("one-in-flight", seen, **about)
 
 
+# Why metadata are asked for often, and what to do.
+_ASKS_ON_NEW_CONNECTIONS: Final = (
+    "it opens connections about as often: likely it creates a new client for each piece of work",
+    "keep one client object for the life of the program",
+)
+_ASKS_AGAIN: Final = (
+    "it looks for a topic or leader again and again, on the connections that it has",
+    "look at the errors of its Metadata answers and of its other requests",
+)
+
+
 def _find_client_load(case: Case) -> Iterator[Found]:
     limits = case.limits
     for (client,), seen in case.seen.items_of_kind("fetch-waits"):
@@ -620,10 +631,16 @@ def _find_client_load(case: Case) -> Iterator[Found]:
         if opened >= limits["sessions.opened"] and rate_per_second(seen, opened) >= limits["sessions.rate"]:
             about = {"client": client, "client_id": client, "broker": broker}
             yield case.make_finding("fetch-sessions-unused", seen, opened=f"{opened:,}", **about)
+    connections: dict[str, int] = defaultdict(int)
+    for (client, _, _), seen in case.seen.items_of_kind("client"):
+        connections[client] += seen.sums.get("connections", 0)
     for (client,), seen in case.seen.items_of_kind("metadata"):
         rate = rate_per_second(seen, seen.count)
         if client != OWN_CLIENT_ID and seen.count >= limits["metadata.least"] and rate >= limits["metadata.rate"]:
             about = {"client": client, "client_id": client, "api": name_of_api_key(METADATA)}
+            about["why"], about["remedy"] = (
+                _ASKS_ON_NEW_CONNECTIONS if 2 * connections[client] > seen.count else _ASKS_AGAIN
+            )
             yield case.make_finding("metadata-storm", seen, rate=f"{rate:.1f}", **about)
     for (client, key, side), seen in case.seen.items_of_kind("large"):
         if seen.most["size"] >= limits["huge.size"]:

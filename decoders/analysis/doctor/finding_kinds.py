@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from decoders.analysis.doctor.kinds.cause_kinds import CAUSE_KINDS
 from decoders.analysis.doctor.kinds.cluster_kinds import CLUSTER_KINDS
 from decoders.analysis.doctor.kinds.connection_kinds import CONNECTION_KINDS
 from decoders.analysis.doctor.kinds.finding_kind import SEVERITIES, FindingKind, Severity
@@ -30,6 +31,7 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     **CONNECTION_KINDS,
     **CLUSTER_KINDS,
     **REFUSAL_KINDS,
+    **CAUSE_KINDS,
     **PRODUCER_KINDS,
     **LOAD_KINDS,
 }

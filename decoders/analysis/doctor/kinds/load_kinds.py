@@ -19,8 +19,8 @@ LOAD_KINDS: Final[dict[str, FindingKind]] = {
     "metadata-storm": FindingKind(
         WARNING,
         "{client} asks for metadata {rate} times a second",
-        "it looks for a topic or leader again and again, or creates a new client for each piece of work",
-        "look at the errors of its Metadata answers, and keep one client object",
+        "{why}",
+        "{remedy}",
     ),
     # What published advisories are about (protocol_facts/advisories.py): it may happen, or somebody tries.
     "header-tags": FindingKind(

@@ -26,6 +26,9 @@ from decoders.analysis.doctor.diagnosis_input import (
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
+from decoders.analysis.doctor.refused.errors_with_codes import ErrorKey, find_errors_with_codes
+from decoders.analysis.doctor.refused.explain_forgotten_producers import explain_forgotten_producers
+from decoders.analysis.doctor.refused.explain_other_nodes import explain_other_nodes
 from decoders.analysis.doctor.refused.observe_changes import ENTITY_SEPARATOR
 from decoders.analysis.doctor.refused.observe_refusals import (
     FETCH_OF_ZSTD,
@@ -37,10 +40,7 @@ from decoders.protocol_facts.api_keys import END_TXN, FETCH, FIND_COORDINATOR, O
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.format_and_escape_text import describe_duration, format_size
 
-__all__ = ["ErrorKey", "describe_change", "describe_company", "describe_refusal", "explain_errors", "find_new_codecs"]
-
-# Error code, API key, client, kind and name of what the error is about.
-ErrorKey = tuple[int, int, str, str, str | None]
+__all__ = ["describe_change", "describe_company", "describe_refusal", "explain_errors", "find_new_codecs"]
 
 _NOT_AVAILABLE: Final = 15
 _UNKNOWN_MEMBER: Final = 25
@@ -74,15 +74,17 @@ def explain_errors(case: Case) -> tuple[list[Found], set[ErrorKey]]:
     """The findings about errors whose cause other exchanges show, and the errors that they are about."""
     found: list[Found] = []
     told: set[ErrorKey] = set()
-    for explain in (_explain_missing_coordinators, _explain_foreign_commits, _explain_expired_transactions):
+    for explain in (
+        _explain_missing_coordinators,
+        _explain_foreign_commits,
+        _explain_expired_transactions,
+        explain_forgotten_producers,
+        explain_other_nodes,
+    ):
         for row, keys in explain(case):
             found.append(row)
             told |= keys
     return found, told
-
-
-def _errors(case: Case, codes: Iterable[int]) -> Iterator[tuple[ErrorKey, Observation]]:
-    return ((key, seen) for key, seen in case.seen.items_of_kind("error") if key[0] in codes)
 
 
 def _explain_missing_coordinators(case: Case) -> Iterator[tuple[Found, set[ErrorKey]]]:
@@ -99,7 +101,7 @@ def _explain_missing_coordinators(case: Case) -> Iterator[tuple[Found, set[Error
     for key_type, (kind, what, topic, setting, harm) in _COORDINATED.items():
         some = {
             key: seen
-            for key, seen in _errors(case, (_NOT_AVAILABLE,))
+            for key, seen in find_errors_with_codes(case, (_NOT_AVAILABLE,))
             if key[1] == FIND_COORDINATOR and key[3] == kind and key[4] is not None
         }
         whole = merge_observations(some.values())
@@ -125,7 +127,7 @@ def _explain_missing_coordinators(case: Case) -> Iterator[tuple[Found, set[Error
 
 def _explain_foreign_commits(case: Case) -> Iterator[tuple[Found, set[ErrorKey]]]:
     """Commits without a member id for groups that have members."""
-    for key, seen in _errors(case, (_UNKNOWN_MEMBER,)):
+    for key, seen in find_errors_with_codes(case, (_UNKNOWN_MEMBER,)):
         code, api_key, client, kind, group = key
         joined = case.seen.get_observation("joined", group, client)
         foreign = seen.names.get("without", {}).get("membership", 0) == seen.count
@@ -144,7 +146,7 @@ def _explain_foreign_commits(case: Case) -> Iterator[tuple[Found, set[ErrorKey]]
 def _explain_expired_transactions(case: Case) -> Iterator[tuple[Found, set[ErrorKey]]]:
     """Transactions that were open for longer than their time-out when a request of theirs was refused."""
     by_name: dict[str, dict[ErrorKey, Observation]] = defaultdict(dict)
-    for key, seen in _errors(case, _ABORTED):
+    for key, seen in find_errors_with_codes(case, _ABORTED):
         names = [key[4]] if key[3] == "transactional_id" else list(seen.names.get("transactional", ()))
         if len(names) == 1 and names[0] is not None:
             by_name[names[0]][key] = seen

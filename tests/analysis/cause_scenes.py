@@ -1,0 +1,150 @@
+"""Scenes of errors and waits whose cause several exchanges show together, and near ones: rows for test_doctor.py."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from decoders.protocol_facts.api_keys import (
+    CREATE_TOPICS,
+    END_TXN,
+    FIND_COORDINATOR,
+    HEARTBEAT,
+    INIT_PRODUCER_ID,
+    JOIN_GROUP,
+    METADATA,
+    PRODUCE,
+)
+from tests.analysis.record_scenes import batch_of
+from tests.analysis.scenes import Scene
+
+NOT_LEADER, NOT_COORDINATOR, NOT_CONTROLLER, INVALID_MAPPING, UNKNOWN_PRODUCER = 6, 16, 41, 49, 59
+OTHER: Final = "10.0.0.8:9093"
+NODES: Final = [{"node_id": 2, "host": "10.0.0.9", "port": 9092}, {"node_id": 3, "host": "10.0.0.8", "port": 9093}]
+
+
+def write(
+    at: float, scene: Scene, code: int, *, name: str | None = None, leader: int = -1, version: int = 10, **how: Any
+) -> Scene:
+    """A Produce that is answered with a code, and with the leader and its address where the code says who it is not."""
+    asked: dict[str, Any] = {"acks": -1, "transactional_id": name}
+    asked["topic_data"] = [{"name": "orders", "partition_data": [{"index": 1, "records": batch_of(1)}]}]
+    part: dict[str, Any] = {"index": 1, "error_code": code, "base_offset": -1 if code else round(at * 10)}
+    answer: dict[str, Any] = {"responses": [{"name": "orders", "partition_responses": [part]}]}
+    if leader >= 0 and version >= 10:
+        part["current_leader"] = {"leader_id": leader, "leader_epoch": 0}
+        answer["node_endpoints"] = [node for node in NODES if node["node_id"] == leader]
+    return scene.ask(at, (PRODUCE, version), asked, answer, **how)
+
+
+def idle_producer(
+    *pauses: float, code: int = INVALID_MAPPING, name: str | None = "payout", anew: bool = False, taken: bool = False
+) -> Scene:
+    """A producer that writes twice, then after each pause, refused; `anew`: it begins anew; `taken`: another does."""
+    scene, at = Scene(), 1.0
+    begun = {"transactional_id": name, "transaction_timeout_ms": 4000, "producer_id": -1, "producer_epoch": -1}
+    scene.ask(0, (INIT_PRODUCER_ID, 3), begun, {"producer_id": 7, "producer_epoch": 0}, client="batch")
+    for _ in range(2):
+        write(at, scene, 0, name=name, client="batch")
+        if name is not None:
+            scene.ask(at + 0.2, (END_TXN, 1), {"transactional_id": name, "committed": True}, {}, client="batch")
+        at += 1
+    if taken:
+        scene.ask(at, (INIT_PRODUCER_ID, 3), begun, {"producer_id": 8, "producer_epoch": 0}, client="other-batch")
+    for pause in pauses:
+        at += pause
+        write(at, scene, code, name=name, client="batch")
+    if anew:
+        scene.ask(at + 1, (INIT_PRODUCER_ID, 3), begun, {"producer_id": 9, "producer_epoch": 0}, client="batch")
+        write(at + 2, scene, 0, name=name, client="batch")
+    return scene.ask(at + 20, (HEARTBEAT, 3), {}, {}, client="other")
+
+
+def wrong_node(
+    seconds: int, *, leader: int = 2, version: int = 10, epochs: tuple[int, ...] = (4,), asks: bool = True
+) -> Scene:
+    """Batches for a partition whose leader is node 2 by the metadata, refused at its address; others go to node 3.
+
+    `leader`: whom the refusals name; `epochs`: of the leader in the metadata, the last one up to the end.
+    """
+    scene = Scene()
+    for second in range(seconds):
+        epoch = epochs[min(second, len(epochs) - 1)]
+        parts = [
+            {"partition_index": 0, "leader_id": 3, "leader_epoch": 1, "replica_nodes": [3], "isr_nodes": [3]},
+            {"partition_index": 1, "leader_id": 2, "leader_epoch": epoch, "replica_nodes": [2], "isr_nodes": [2]},
+        ]
+        listed = {"brokers": NODES, "topics": [{"name": "orders", "partitions": parts}], "controller_id": 2}
+        if asks or not second:
+            scene.ask(second, (METADATA, 9), {}, listed, client="partner")
+        write(second + 0.3, scene, NOT_LEADER, leader=leader, version=version, client="partner")
+        write(second + 0.6, scene, 0, client="inside", broker=OTHER)
+    return scene
+
+
+def wrong_coordinator(seconds: int, *, moved: bool = False, served: bool = False) -> Scene:
+    """Joins at the address that each look-up names, refused by a node that is not the coordinator."""
+    scene = Scene().ask(0, (METADATA, 9), {}, {"brokers": NODES, "topics": []}, client="mail")
+    for second in range(seconds):
+        node = NODES[1 if moved and second > 1 else 0]
+        scene.ask(second + 0.2, (FIND_COORDINATOR, 2), {"key": "billing"}, {"error_code": 0, **node}, client="mail")
+        asked = {"group_id": "billing", "member_id": "m", "protocol_type": "consumer", "protocols": []}
+        code = 0 if served and second % 2 else NOT_COORDINATOR
+        scene.ask(second + 0.4, (JOIN_GROUP, 5), asked, {"error_code": code, "generation_id": 1}, client="mail")
+    return scene
+
+
+def wrong_controller(seconds: int, *, moved: bool = False) -> Scene:
+    """Topics to create, refused at the address of the node that the metadata name as the controller."""
+    scene = Scene()
+    for second in range(seconds):
+        listed = {"brokers": NODES, "topics": [], "controller_id": 3 if moved and second > 1 else 2}
+        scene.ask(second, (METADATA, 9), {}, listed, client="ops")
+        refused = {"topics": [{"name": "new", "error_code": NOT_CONTROLLER}]}
+        scene.ask(second + 0.5, (CREATE_TOPICS, 4), {"topics": [{"name": "new"}]}, refused, client="ops")
+    return scene
+
+
+CAUSE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
+    (
+        *("producer-forgotten", idle_producer(20), "error"),
+        "batch (transactional id payout) was idle for 20s, and its coordinator has forgotten its producer id: Produce"
+        " is refused with INVALID_PRODUCER_ID_MAPPING, and it has written nothing since, for 20s",
+    ),
+    ("producer-forgotten", idle_producer(20, 8, 8), "error", "batch (transactional id payout) was idle for 20s"),
+    ("producer-forgotten", idle_producer(20, anew=True), "warning", "; later it began anew"),
+    (
+        *("producer-forgotten", idle_producer(30, code=UNKNOWN_PRODUCER, name=None), "error"),
+        "batch (topic orders) was idle for 30s, and the leader has forgotten its producer id: Produce is refused with"
+        " UNKNOWN_PRODUCER_ID, and it has written nothing since, for 20s",
+    ),
+    (
+        *("other-node-answers", wrong_node(6), "error"),
+        "10.0.0.9:9092 is the address of node 2, and another node answers there: NOT_LEADER_OR_FOLLOWER (Produce) for"
+        " orders-1 each time; the answers themselves name node 2 at 10.0.0.9:9092 as the leader",
+    ),
+    (
+        *("other-node-answers", wrong_node(8, version=8), "error"),
+        "NOT_LEADER_OR_FOLLOWER (Produce) for orders each time; the client has asked for metadata meanwhile, and no",
+    ),
+    (
+        *("other-node-answers", wrong_coordinator(8), "error"),
+        "10.0.0.9:9092 is the address of node 2, and another node answers there: NOT_COORDINATOR (JoinGroup) for group"
+        " billing each time; each look-up names 10.0.0.9:9092 as the coordinator's address, also since",
+    ),
+    (
+        *("other-node-answers", wrong_controller(8), "error"),
+        "NOT_CONTROLLER (CreateTopics) for new each time; the metadata name node 2 as the controller, before and since",
+    ),
+]
+CAUSE_BESIDES: Final[dict[str, set[str]]] = {}
+CAUSE_NEAR: Final[list[tuple[str, Scene]]] = [
+    ("producer-forgotten", idle_producer(2)),
+    ("producer-forgotten", idle_producer(20, taken=True)),  # another one has a new id for it
+    ("other-node-answers", wrong_node(6, leader=3)),  # it says who the leader is
+    ("other-node-answers", wrong_node(3)),  # the leader knows it in a moment
+    ("other-node-answers", wrong_node(8, version=8, epochs=(4, 4, 4, 5))),
+    ("other-node-answers", wrong_node(8, version=8, asks=False)),
+    ("other-node-answers", wrong_coordinator(8, moved=True)),
+    ("other-node-answers", wrong_coordinator(8, served=True)),
+    ("other-node-answers", wrong_controller(8, moved=True)),
+]
