@@ -151,10 +151,11 @@ class Atom:
         keys: Keys = None,
         name: str = "",
         needle: str | None = None,
+        needle_is_value: bool = False,
     ) -> None:
-        """`needle`: text that stands in every value that passes; None: none that is known."""
+        """`needle`: text that stands in every value that passes, or is each; None: none that is known."""
         self.name = name
-        self.needle = needle
+        self.needle, self.needle_is_value = needle, needle_is_value
         self.phase = row.phase if not row.entity else Phase.RESPONSE
         self.row = row
         self._test = test
@@ -525,9 +526,10 @@ class _FilterField:
         test: comparisons.Test | None,
         keys: frozenset[int] | None = None,
         needle: str | None = None,
+        needle_is_value: bool = False,
     ) -> Atom:
         """The question whether a value of this field passes a test; without a test, whether there is a value."""
-        return Atom(self.row, test, self._sides, self._path, keys, self.name, needle)
+        return Atom(self.row, test, self._sides, self._path, keys, self.name, needle, needle_is_value)
 
 
 def find_field(text: str) -> _FilterField:
@@ -681,7 +683,7 @@ def _make_atom_of_equality(field: _FilterField, word: Word) -> Node:
         return field.make_atom(_is_null) if field.row.kind == "record_content" else Not(field.make_atom(_is_any_value))
     test = comparisons.make_equality_test(field.row.kind, word)
     keys = frozenset({read_value("api", word)}) if field.row.kind == "api" else None
-    return field.make_atom(test, keys, needle=word.text)
+    return field.make_atom(test, keys, needle=word.text, needle_is_value=True)
 
 
 def _check_field_is_text(field: _FilterField, word: Word, sign: str) -> None:

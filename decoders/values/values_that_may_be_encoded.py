@@ -29,6 +29,7 @@ __all__ = [
     "has_header_of_form",
     "list_parts_that_may_be_encoded",
     "may_be_encoded",
+    "may_have_header_of_form",
 ]
 
 # Texts have no control characters but tabs and line ends. All of these but `x` (zlib) begin JSON, or white space does.
@@ -42,6 +43,9 @@ _HEADERS_OF_FORMS: Final = frozenset(
         *(f"apicurio.{part}.{kind}" for part in ("key", "value") for kind in ("contentId", "globalId")),
     ]
 )
+# Each of these names has one of these parts; some are looked for only where there is a "_", which is found faster.
+_IN_NAMES_WITH_LOW_LINE: Final = b"_schema_id", b"ce_specversion"
+_IN_OTHER_NAMES: Final = _CONTENT_TYPE.encode(), b"apicurio."
 _CLOUD_EVENTS: Final = "application/cloudevents"
 _HEAD: Final = 24  # characters of base64 that are looked at
 _TAGS: Final = frozenset(number << 3 | wire for number in (1, 2, 3) for wire in (0, 1, 2, 5))
@@ -166,6 +170,14 @@ def _compile_match() -> Callable[[bytes], re.Match[bytes] | None]:
 def has_header_of_form(headers: Iterable[Sequence[Any]]) -> bool:
     """Whether a name of headers, each (name, content), says that a key or value has a form."""
     return not _HEADERS_OF_FORMS.isdisjoint(map(_get_first, headers))
+
+
+def may_have_header_of_form(data: bytes, at: int, stop: int) -> bool:
+    """Whether records between two offsets, in any form, may have a header whose name says that."""
+    find, (schema_id, event), (content_type, registry) = data.find, _IN_NAMES_WITH_LOW_LINE, _IN_OTHER_NAMES
+    if find(b"_", at, stop) >= 0 and (find(schema_id, at, stop) >= 0 or find(event, at, stop) >= 0):
+        return True
+    return find(content_type, at, stop) >= 0 or find(registry, at, stop) >= 0
 
 
 class JsonRecords(list[dict[str, Any]]):

@@ -76,11 +76,11 @@ def ask(question: str, reader: RecordValueReader | None = None) -> RecordConditi
 def test_a_batch_in_which_nothing_was_found_is_read_once(read: list[int], codec: str) -> None:
     asked = ask("value.order == 3")
     for base in (0, 70):
-        assert find_in(asked, "t", make_batch([b'{"order":4}'], base_offset=base, codec=codec)) == []
-    assert find_in(asked, "t", make_batch([b'{"order":4}'], partition_leader_epoch=8, codec=codec)) == []
+        assert find_in(asked, "t", make_batch([b'{"order":[4]}'], base_offset=base, codec=codec)) == []
+    assert find_in(asked, "t", make_batch([b'{"order":[4]}'], partition_leader_epoch=8, codec=codec)) == []
     assert read == [0]
-    assert find_in(asked, "other", make_batch([b'{"order":4}'], base_offset=1, codec=codec)) == []
-    assert find_in(asked, "t", make_batch([b'{"order":5}'], base_offset=2, codec=codec)) == []
+    assert find_in(asked, "other", make_batch([b'{"order":[4]}'], base_offset=1, codec=codec)) == []
+    assert find_in(asked, "t", make_batch([b'{"order":[5]}'], base_offset=2, codec=codec)) == []
     for base in (3, 4):
         assert find_in(asked, "t", make_batch([b"{}", b'{"order":3}'], base_offset=base, codec=codec)) == [base + 1]
     assert read == [0, 1, 2, 3, 4]
@@ -145,7 +145,7 @@ def test_schemas_that_come_later_are_asked_again(read: list[int]) -> None:
 
 def test_all_are_read_again_where_a_schema_came(read: list[int]) -> None:
     reader = RecordValueReader()
-    asked, batch = ask("value.order == 3", reader), make_batch([b'{"order":4}'])
+    asked, batch = ask("value.order == 3", reader), make_batch([b'{"order":[4]}'])
     for _ in range(2):
         find_in(asked, "t", batch)
     add_schema(reader)
@@ -170,12 +170,14 @@ def list_exchanges(name: str, fold: RecordTraces | MisroutedRecords) -> list[Exc
 
 
 def answer_twice(name: str, make: Callable[[], RecordTraces | MisroutedRecords]) -> list[list[Any]]:
-    """The rows of a capture that is read twice over, with batches known again and without."""
+    """The rows of a capture that is read twice over: with batches known again and looked at, and without."""
     exchanges, answers = list_exchanges(name, make()) * 2, []
     for knows in (True, False):
         with pytest.MonkeyPatch.context() as patch:
             if not knows:
                 patch.setattr(BatchesWithoutFinds, "add", lambda *_: None)
+                patch.setattr(asked_records, "make_batch_test", lambda *_, **__: None)
+                patch.setattr(RecordCondition, "may_be_in", lambda *_: True)
             fold = make()
             for each in exchanges:
                 fold.add(each)

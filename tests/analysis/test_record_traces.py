@@ -407,29 +407,47 @@ def test_the_usage_line_names_the_last_word(command: str, words: str, capsys: py
 
 
 @pytest.mark.parametrize(
-    ("question", "needles"),
+    ("question", "passed_over", "looked_at"),
     [
-        ("key=k1", [b"k1"]),
-        ("header.n=1", [b"1"]),
-        ("value like '*b*cd*'", [b"cd"]),
-        ("key in (k1, k2)", [b"k1", b"k2"]),
-        ("key=k1 and value.order==3", [b"k1"]),
-        ("key=k1 or value.order==3", None),
-        ("key in (a, b, c) and value=d", [b"d"]),
-        ("not key=k1", None),
-        ("key != k1", None),
-        ("key == null", None),
-        ("key='a\ufffd'", None),
-        ("key='ä'", ["ä".encode()]),
-        ("value ~ 'x.y'", None),
-        ("value ~ '^xy$'", [b"xy"]),
-        ("key like '*'", None),
+        ("key=k1", (b"\x06k1", b"\x04K1", b"\x06xk1"), (b"\x04k1", b"\x84\0k1", b"\x84\x80\0k1")),
+        ("header.n=1", (b"11", b"\x04\x31"), (b"\x02\x31",)),
+        ("key=" + 70 * "k", (b"\x01" + 70 * b"k",), (b"\x8c\x01" + 70 * b"k", b"\x8c\x81\0" + 70 * b"k")),
+        ("value like '*b*cd*'", (b"bd", b"cb"), (b"cd",)),
+        ("key in (k1, k2)", (b"\x04k3",), (b"\x04k1", b"\x04k2")),
+        ("key=k1 and value~ 'xy'", (b"\x04k1", b"xy"), (b"\x04k1xy",)),
+        ("key=k1 and value.order==3", (b"k1",), (b"\x04k1",)),
+        ("key in (a, b, c) and value=d", (b"\x02a", b"\x02d"), (b"\x02a\x02d",)),
+        ("key='ä'", ("\x04Ä".encode(),), ("\x04ä".encode(),)),
+        ("value ~ '^xy$'", (b"yx",), (b"\x04xy",)),
     ],
 )
-def test_bytes_that_records_must_have_are_known(question: str, needles: list[bytes] | None) -> None:
+def test_bytes_that_records_must_have_are_known(
+    question: str, passed_over: tuple[bytes, ...], looked_at: tuple[bytes, ...]
+) -> None:
+    search = parse_condition(question)._search
+    assert search is not None
+    for data in passed_over:
+        assert not search(b"--" + data + b"--", 2, 2 + len(data)), data
+    for data in looked_at:
+        assert search(b"--" + data + b"--", 2, 2 + len(data)), data
+        assert not search(b"--" + data + b"--", 2, 1 + len(data)), data
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        *("key=k1 or value.order==3", "not key=k1", "key != k1", "key == null", "key='a\ufffd'", "value ~ 'x.y'"),
+        *("key like '*'", "key in (1, 2, 3, 4, 5, 6, 7, 8, 9)", "value.order==3", "value_format == json"),
+    ],
+)
+def test_questions_without_such_bytes_search_none(question: str) -> None:
+    assert parse_condition(question)._search is None
+
+
+def parse_condition(question: str) -> RecordCondition:
     asked = parse_asked_records(question)
     assert isinstance(asked, RecordCondition)
-    assert asked._needles == needles
+    return asked
 
 
 def test_a_record_before_the_position_of_a_fetch_was_not_read() -> None:

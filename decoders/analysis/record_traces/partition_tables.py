@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from lz4.block import compress, decompress  # type: ignore[import-untyped]  # lz4 ships no types
 
+from decoders.analysis.doctor.resent_batches import make_evidence_of_exchange
 from decoders.errors import Malformed
 from decoders.named_tuple import NamedTuple
 from decoders.wire.state_serialization import state_fields
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import ConnectionInfo, Exchange
 
 __all__ = [
     *("COLUMNS_OF_VALUES", "NONE", "UNACKNOWLEDGED", "UNANSWERED", "identity_of_batch", "make_identity"),
@@ -25,6 +29,7 @@ __all__ = [
         "ConnectionEnds",
         "Identity",
         "ShareDelivery",
+        "ExchangeSources",
         "InternedValues",
         "LogStart",
         "PartitionTables",
@@ -40,6 +45,8 @@ NONE: Final = -1
 # Codes of a write or commit, where the answer has no error code: none came, none was wanted.
 UNANSWERED: Final = -1
 UNACKNOWLEDGED: Final = -2
+# Connections whose number is remembered between their exchanges.
+_SENDERS_MAX: Final = 1024
 
 
 class Write(NamedTuple):
@@ -454,3 +461,28 @@ class InternedValues:
             if made.number_of_value(value) != len(made.values) - 1:
                 raise Malformed("a value with two numbers")
         return made
+
+
+class ExchangeSources:
+    """Where rows come from: of an exchange the number of its connection among values, and its own numbers."""
+
+    def __init__(self, values: InternedValues) -> None:
+        self._values = values
+        self._senders: dict[ConnectionInfo, tuple[str | None, str | None, int]] = {}
+
+    def make_source(self, exchange: Exchange) -> tuple[int, int, int, int]:
+        """The number of the exchange's connection, its correlation id, first and last packet."""
+        _, number, client, broker, correlation, first, last, file = make_evidence_of_exchange(exchange)
+        info, client_id = exchange.connection_info, exchange.client_id
+        known = self._senders.get(info)
+        if known is None or known[0] != client_id or known[1] != file:
+            if len(self._senders) >= _SENDERS_MAX:
+                self._senders.clear()
+            sender = self._values.number_of_value(ConnectionEnds(client_id, client, broker, number, file))
+            known = self._senders[info] = client_id, file, sender
+        return (
+            known[2],
+            NONE if correlation is None else correlation,
+            NONE if first is None else first,
+            NONE if last is None else last,
+        )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.analysis.record_traces.record_links import RecordLink, intern_name, make_links, resume_links
 from decoders.limits import BATCHES_KNOWN_AGAIN_MAX, TRACED_TEXT_MAX
 from decoders.named_tuple import NamedTuple
+from decoders.records.batch_layout import MAGIC_AT
 from decoders.wire.state_serialization import state_fields
 
 if TYPE_CHECKING:
@@ -17,24 +18,20 @@ if TYPE_CHECKING:
     from decoders.records.record_and_batch import Budget, Row
     from decoders.records.summarize_records import BatchHead
 
-__all__ = ["BatchesWithoutFinds", "RecordContents", "hash_record", "read_record_rows"]
+__all__ = ["BatchesWithoutFinds", "RecordContents", "hash_batch", "hash_record", "read_record_rows"]
 
 _TIMESTAMP: Final = 1
 KEY: Final = 2
 VALUE: Final = 3
 HEADERS: Final = 4
-_UNCHANGED: Final = 16  # where the magic of a batch is
-
-
-_KnownBy = tuple[str | None, int | None, int]
 
 
 class BatchesWithoutFinds:
     """The batches in which one question found nothing: each is written, replicated, and read by every group.
 
-    To know a batch again takes a tenth of the time of reading its records. It is known by its topic, its checksum (32
-    bits) and Python's hash (64 bits, with a key that each process draws) of all that brokers do not change: what comes
-    behind the base offset and the epoch of the leader. A cryptographic hash takes four times as long. Up to
+    To know a batch again takes a tenth of the time of reading its records. It is known by its topic and Python's hash
+    (64 bits, with a key that each process draws) of all that brokers do not change: what comes behind the base offset
+    and the epoch of the leader, its checksum included. A cryptographic hash takes four times as long. Up to
     BATCHES_KNOWN_AGAIN_MAX are known, then none, and so on.
 
     `reader`: decodes the values that are asked about; None where the bytes of records alone are. Schemas that come to
@@ -43,35 +40,44 @@ class BatchesWithoutFinds:
 
     def __init__(self, reader: RecordValueReader | None = None) -> None:
         self._reader = reader
-        self._known: set[_KnownBy] = set()
+        self.known: set[int] = set()
         self._state = (0, 0)
 
-    def __contains__(self, known_by: _KnownBy | None) -> bool:
-        return known_by in self._known
+    def __contains__(self, known_by: int | None) -> bool:
+        return known_by in self.known
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self.known)
 
-    def identify_batch(self, topic: str | None, raw: bytes | None, head: BatchHead) -> _KnownBy | None:
-        """What a batch is known by; None for one that is not known again. Called before its records are read."""
-        if raw is None or head.at < 0:
-            return None
+    def forget_where_schemas_came(self) -> None:
+        """Forget all batches where schemas have come. Called before batches are identified and their records read."""
         reader = self._reader
         if reader is not None:
             state = reader.store.changes, reader.missing_so_far
             if state[0] != self._state[0]:
-                self._known.clear()
+                self.known.clear()
             self._state = state
-        return topic, head.crc, hash(raw[head.at + _UNCHANGED : head.at + head.size])
 
-    def add(self, known_by: _KnownBy | None) -> None:
+    def identify_batch(self, topic: str | None, raw: bytes | None, head: BatchHead) -> int | None:
+        """What a batch is known by; None for one that is not known again. Called before its records are read."""
+        if raw is None or head.at < 0:
+            return None
+        self.forget_where_schemas_came()
+        return hash_batch(topic, raw, head.at, head.at + head.size)
+
+    def add(self, known_by: int | None) -> None:
         """Keep the batch that was identified last, but where a schema came or is missing, which may come."""
         reader = self._reader
         if known_by is None or (reader is not None and self._state != (reader.store.changes, reader.missing_so_far)):
             return
-        if len(self._known) >= BATCHES_KNOWN_AGAIN_MAX:
-            self._known.clear()
-        self._known.add(known_by)
+        if len(self.known) >= BATCHES_KNOWN_AGAIN_MAX:
+            self.known.clear()
+        self.known.add(known_by)
+
+
+def hash_batch(topic: str | None, raw: bytes, at: int, stop: int) -> int:
+    """The hash of the topic and the bytes of a whole batch of magic 2, but for what brokers change."""
+    return hash(topic) ^ hash(raw[at + MAGIC_AT : stop])
 
 
 def read_record_rows(records: Any, raw: bytes | None, head: BatchHead) -> Iterable[Row]:

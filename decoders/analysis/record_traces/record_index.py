@@ -32,20 +32,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from decoders.analysis.doctor.resent_batches import make_evidence_of_exchange
 from decoders.analysis.exchange_facts import replica_id_of_fetch, topic_of_element
 from decoders.analysis.groups.group_events import EVENT_APIS, group_events_of
 from decoders.analysis.groups.group_histories import GroupHistories
 from decoders.analysis.groups.partition_offsets_and_lag import TopicPartition
 from decoders.analysis.groups.share_deliveries import list_acknowledged_ranges
-from decoders.analysis.record_traces.asked_records import AskedOffsets, AskedProducer, AskedRecords
+from decoders.analysis.record_traces.asked_records import AskedOffsets, AskedProducer, AskedRecords, RecordCondition
 from decoders.analysis.record_traces.found_records import TOPIC_ID_LENGTH, FoundRecords
 from decoders.analysis.record_traces.indexed_paths import OTHER_PATHS
 from decoders.analysis.record_traces.partition_tables import (
     NONE,
     UNACKNOWLEDGED,
     UNANSWERED,
-    ConnectionEnds,
+    ExchangeSources,
     Identity,
     InternedValues,
     PartitionTables,
@@ -74,7 +73,7 @@ from decoders.wire.primitive_types import format_uuid
 from decoders.wire.state_serialization import state_fields
 
 if TYPE_CHECKING:
-    from decoders.exchanges.exchange import ConnectionInfo, Exchange
+    from decoders.exchanges.exchange import Exchange
     from decoders.schema.api_declaration import Side
 
 __all__ = ["KEPT_FOR_AGES", "KEPT_FOR_LIVES", "RecordIndex", "TopicPartition"]
@@ -85,8 +84,8 @@ ObserveWrite = Callable[["Exchange", "TopicPartition", Any, "BatchHead", int], N
 KEPT_FOR_LIVES: Final = frozenset({"writes", "reads", "batches", "commits", "positions", "starts", "deliveries"})
 KEPT_FOR_AGES: Final = frozenset({"writes", "batches", "reads", "commits"})
 _OF_GROUPS: Final = frozenset({"reads", "wanted"})
-# Connections whose number is remembered between their exchanges.
-_SENDERS_MAX: Final = 1024
+# The APIs that tell names of topics, ids of nodes and members of groups.
+_TELLING: Final = frozenset({*EVENT_APIS, *NODE_LISTS, *TOPIC_ID_SOURCES})
 
 
 class RecordIndex:
@@ -107,6 +106,8 @@ class RecordIndex:
         self._question = asked
         self._keeps_all = keeps_all  # the records that are asked for are noted all the same
         self.asked = None if keeps_all else asked
+        # Asked of records fields before anything else is read of an exchange.
+        self._condition = self.asked if isinstance(self.asked, RecordCondition) else None
         self._observe_write = observe_write
         self._kept = kept
         self._keeps_batches = "batches" in kept
@@ -121,8 +122,8 @@ class RecordIndex:
         self._keeps_starts = "starts" in kept
         self._keeps_wanted = "wanted" in kept
         self._readers = {key: read for key, (read, tables) in _READERS.items() if not kept.isdisjoint(tables)}
-        self._senders: dict[ConnectionInfo, tuple[str | None, str | None, int]] = {}
         self.values = InternedValues()
+        self._sources = ExchangeSources(self.values)
         self.partitions: dict[TopicPartition, PartitionTables] = {}
         self.histories = GroupHistories()
         self.nodes = NodeIds()
@@ -171,8 +172,9 @@ class RecordIndex:
         key = exchange.api_key
         if key is None:
             return
-        exchange._read_sides()
-        if not self._learns:
+        if not exchange._looked:
+            exchange._read_sides()
+        if key in _TELLING and not self._learns:
             self._learn_names_and_groups(exchange, key)
         read = self._readers.get(key)
         if read is not None:
@@ -184,7 +186,7 @@ class RecordIndex:
         A caller that calls `learn` for exchanges that filters leave out has to call it for all.
         """
         self._learns = True
-        if exchange.api_key is not None:
+        if exchange.api_key in _TELLING:
             exchange._read_sides()
             self._learn_names_and_groups(exchange, exchange.api_key)
 
@@ -219,23 +221,6 @@ class RecordIndex:
             return False
         self._rows += 1
         return True
-
-    def _make_source(self, exchange: Exchange) -> tuple[int, int, int, int]:
-        """The number of the exchange's connection, its correlation id, first and last packet."""
-        _, number, client, broker, correlation, first, last, file = make_evidence_of_exchange(exchange)
-        info, client_id = exchange.connection_info, exchange.client_id
-        *its, sender = self._senders.get(info, (None, None, NONE))
-        if sender < 0 or its != [client_id, file]:
-            if len(self._senders) >= _SENDERS_MAX:
-                self._senders.clear()
-            sender = self.values.number_of_value(ConnectionEnds(client_id, client, broker, number, file))
-            self._senders[info] = client_id, file, sender
-        return (
-            sender,
-            NONE if correlation is None else correlation,
-            NONE if first is None else first,
-            NONE if last is None else last,
-        )
 
     def _topic_asked_about(self, exchange: Exchange, element: Any) -> str | None:
         """The topic of an element by name or id; None where the question is about another one."""
@@ -292,6 +277,12 @@ class RecordIndex:
     def _add_writes(self, exchange: Exchange) -> None:
         """Add the batches of a Produce."""
         asked, answered = TOPIC_ARRAYS[PRODUCE]
+        condition, raw = self._condition, exchange.request_raw
+        parts = self._list_partitions(exchange, asked)
+        if condition is not None and not any(
+            condition.may_be_in(topic, part.get(asked.records), raw) for topic, _, part in parts
+        ):
+            return
         answers = {(topic, number): part for topic, number, part in self._list_partitions(exchange, answered)}
         request = exchange._request_view if isinstance(exchange._request_view, dict) else {}
         acks = int(request.get("acks") or 0)
@@ -299,17 +290,17 @@ class RecordIndex:
         source: tuple[int, int, int, int] | None = None
         answered_ns = NONE if exchange.response_ns is None else exchange.response_ns
         transaction = self.values.number_of_value(request.get("transactional_id"))
-        for topic, number, part in self._list_partitions(exchange, asked):
+        for topic, number, part in parts:
             answer = answers.get((topic, number), {})
             code, first = answer.get(answered.error, no_answer), answer.get(answered.offset, NONE)
             if code:
                 first = NONE
             records = part.get(asked.records)
-            for head in read_batch_heads(records, exchange.request_raw, verify_checksums=False):
+            for head in read_batch_heads(records, raw, verify_checksums=False):
                 count = max(head.offset_count, 1)
                 asked_for = self._is_write_asked_for(exchange, (topic, number), records, head, first, count)
                 if (asked_for or self._keeps_all) and self._has_room("batch"):
-                    source = source or self._make_source(exchange)
+                    source = source or self._sources.make_source(exchange)
                     row = (exchange.time_ns, answered_ns, first, count, code, *source, head.size, head.producer_id)
                     rest = (head.producer_epoch, head.base_sequence, NONE if head.crc is None else head.crc)
                     newest = NONE if head.max_timestamp is None else head.max_timestamp
@@ -375,54 +366,60 @@ class RecordIndex:
 
     def _add_reads(self, exchange: Exchange) -> None:
         """Add what a Fetch got, and where logs begin."""
+        given, condition, raw = TOPIC_ARRAYS[FETCH][1], self._condition, exchange.response_raw
         request = exchange._request_view if isinstance(exchange._request_view, dict) else {}
-        wanted, given = TOPIC_ARRAYS[FETCH]
-        positions = {
-            (topic, number): part.get(wanted.offset, NONE)
-            for topic, number, part in (self._list_partitions(exchange, wanted) if self._keeps_positions else ())
-        }
         replica = replica_id_of_fetch(request)
-        committed = int(request.get("isolation_level") or 0)
         times = exchange.time_ns, NONE if exchange.response_ns is None else exchange.response_ns
+        positions: dict[TopicPartition, int] | None = None
         source: tuple[int, int, int, int] | None = None
         if self._keeps_wanted and replica < 0:
+            positions = self._read_positions(exchange)
             self._add_wanted_offsets(exchange, positions)
         for topic, number, part in self._list_partitions(exchange, given):
-            where, position = (topic, number), positions.get((topic, number), NONE)
-            records = part.get(given.records)
-            if self._keeps_starts and (part.get(given.error) == _OUT_OF_RANGE or part.get("log_start_offset", 0) > 0):
-                self._add_log_start(exchange, where, part, position)
+            where, records, error = (topic, number), part.get(given.records), part.get(given.error)
+            if self._keeps_starts and (error == _OUT_OF_RANGE or part.get("log_start_offset", 0) > 0):
+                positions = self._read_positions(exchange) if positions is None else positions
+                self._add_log_start(exchange, where, part, positions.get(where, NONE))
             preferred = part.get("preferred_read_replica", NONE)
             if preferred is not None and preferred >= 0:
                 client = exchange.connection_info.client.rpartition(":")[0]
                 self.preferred.add((exchange.client_id, client, topic, number, preferred))
-            if not records or part.get(given.error):
+            if not records or error or (condition is not None and not condition.may_be_in(topic, records, raw)):
                 continue
-            heads = list(read_batch_heads(records, exchange.response_raw, verify_checksums=False))
+            heads = list(read_batch_heads(records, raw, verify_checksums=False))
             if not heads:
                 continue
             for head in heads:
                 if head.base_sequence < 0 <= head.producer_id and self._keeps_reads and self._has_room("marker"):
                     self._tables_of_partition(topic, number).markers.add((head.producer_id, head.base_offset))
+            positions = self._read_positions(exchange) if positions is None else positions
+            position = positions.get(where, NONE)
             first, end = max(heads[0].base_offset, position), heads[-1].last_offset + 1
             self.found.note_end_of_partition(where, end)
             if end <= first:
                 continue
             asked_for = self._is_read_asked_for(exchange, where, records, heads, (first, end))
             if (asked_for or self._keeps_all) and self._keeps_reads and self._has_room("read"):
-                source = source or self._make_source(exchange)
+                source = source or self._sources.make_source(exchange)
+                committed = int(request.get("isolation_level") or 0)
                 self._tables_of_partition(topic, number).reads.add_row(
                     (*times, position, first, end, *source, replica, committed)
                 )
                 if part.get("aborted_transactions"):
                     self._note_aborted(where, part, end)
 
+    def _read_positions(self, exchange: Exchange) -> dict[TopicPartition, int]:
+        """Where a Fetch reads each of its partitions; none where the answer needs no positions."""
+        wanted = TOPIC_ARRAYS[FETCH][0]
+        parts = self._list_partitions(exchange, wanted) if self._keeps_positions else ()
+        return {(topic, number): part.get(wanted.offset, NONE) for topic, number, part in parts}
+
     def _add_wanted_offsets(self, exchange: Exchange, positions: dict[TopicPartition, int]) -> None:
         """Add what a consumer wants next of partitions, where that or whether it was answered is new."""
         seen = int(
             isinstance(exchange._response_view, dict) and not exchange._failed and exchange.response_ns is not None
         )
-        source = self._make_source(exchange)
+        source = self._sources.make_source(exchange)
         for where, position in positions.items():
             tables = self._tables_of_partition(*where)
             if tables.wants.get(source[0]) != (position, seen) and self._has_room("position"):
@@ -475,7 +472,7 @@ class RecordIndex:
         start = part.get("log_start_offset", NONE)
         time_ns = exchange.response_ns or exchange.time_ns
         if (outside >= 0 or tables.note_log_start(start, time_ns)) and self._has_room("log start"):
-            tables.starts.add_row((time_ns, start, outside, *self._make_source(exchange)))
+            tables.starts.add_row((time_ns, start, outside, *self._sources.make_source(exchange)))
 
     def _add_deliveries(self, exchange: Exchange) -> None:
         """Add what a member of a share group acquired and acknowledged."""
@@ -487,7 +484,7 @@ class RecordIndex:
         error = "acknowledge_error_code" if key == SHARE_FETCH else answered.error
         numbers = self.values.number_of_value(group), self.values.number_of_value(request.get("member_id") or None)
         codes: dict[TopicPartition, int] = {}
-        source = self._make_source(exchange)
+        source = self._sources.make_source(exchange)
 
         def add_row(where: TopicPartition, time_ns: int, span: tuple[int, int], *rest: int) -> None:
             if self._is_span_asked_for(*span) and self._has_room("delivery"):
@@ -542,7 +539,7 @@ class RecordIndex:
             values.number_of_value(request.get("member_id") or None),
             values.number_of_value(request.get("transactional_id")),
         )
-        source = self._make_source(exchange)
+        source = self._sources.make_source(exchange)
         answered_ns = NONE if exchange.response_ns is None else exchange.response_ns
         for topic, number, part in self._list_partitions(exchange, asked):
             if self._is_for_ages:
@@ -584,7 +581,7 @@ class RecordIndex:
                     or not self._has_room("position")
                 ):
                     continue
-                source = source or self._make_source(exchange)
+                source = source or self._sources.make_source(exchange)
                 offset = max(part.get(answered.offset, NONE), NONE)
                 self._tables_of_partition(topic, int(number or 0)).positions.add_row(
                     (*times, offset, *source, self.values.number_of_value(group))
@@ -616,7 +613,7 @@ class RecordIndex:
             answered = NONE if exchange.response_ns is None else exchange.response_ns
             number = self.values.number_of_value(transaction)
             its = (exchange.time_ns, answered, row["producer_id"], int(row.get("producer_epoch") or 0), int(committed))
-            self.ends.append(TransactionEnd(*its, number, *self._make_source(exchange)))
+            self.ends.append(TransactionEnd(*its, number, *self._sources.make_source(exchange)))
 
     # The state.
 
@@ -668,6 +665,7 @@ class RecordIndex:
             self._left_out[noun] = count
         self.found.resume_state(found)
         self.values = InternedValues.make_resumed(values)
+        self._sources = ExchangeSources(self.values)
         for where, its in read_items_by_partition(partitions, list):
             self.partitions[where] = PartitionTables.make_resumed(its, len(self.values.values))
         self.histories = GroupHistories.make_resumed(histories)
