@@ -13,9 +13,9 @@ from typing import Any, Final
 import decoders.analysis
 from decoders.analysis import client_compatibility
 from decoders.analysis.advisories.advisory_audit import ADVISORY_VERDICTS
-from decoders.analysis.client_and_broker_portraits import Portraits
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.fold_interface import Fold
+from decoders.analysis.portraits.client_and_broker_portraits import Portraits
 from decoders.capture.link_types import LINKS
 from kwcli.analyses.audit_upgrade_and_security import FAIL_ON_VERDICTS
 from kwcli.analyses.compare_traffic import FAIL_ON_CHANGES

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.client_and_broker_portraits import Brokers, Clients, Portraits
 from decoders.analysis.groups.group_rows import Groups
-from decoders.analysis.topic_portraits import TopicPortraits
+from decoders.analysis.portraits.client_and_broker_portraits import Brokers, Clients, Portraits
+from decoders.analysis.portraits.topic_portraits import TopicPortraits
 from decoders.analysis.transactions.transactions_fold import Transactions
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.find_client_library import format_library

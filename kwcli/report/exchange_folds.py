@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
 
-from decoders.analysis.client_and_broker_portraits import Brokers, Clients
 from decoders.analysis.client_compatibility import Audit
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.exchange_facts import throttle_ns
 from decoders.analysis.groups.group_rows import Groups
+from decoders.analysis.portraits.client_and_broker_portraits import Brokers, Clients
+from decoders.analysis.portraits.topic_portraits import TopicPortraits
 from decoders.analysis.security_audit import Security
 from decoders.analysis.sequence_diagram_steps import Ladders
 from decoders.analysis.slowest_exchanges import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.analysis.statistics_over_time import OverTime
 from decoders.analysis.sum_amounts_by_key import Tally, sums
-from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.analysis.transactions.transactions_fold import Transactions
 from decoders.errors import LimitExceeded
 from decoders.exchanges.exchange import Skipped

@@ -16,8 +16,8 @@ from decoders import encode_embedded
 from decoders.analysis.groups import group_histories, partition_offsets_and_lag
 from decoders.analysis.groups.group_rows import Groups
 from decoders.analysis.groups.partition_offsets_and_lag import Moments, merge_ranges
+from decoders.analysis.portraits.topic_portraits import TopicPortraits
 from decoders.analysis.security_audit import Security
-from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.capture.read_capture import CaptureReader
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.segments_to_exchanges import Engine

@@ -10,8 +10,6 @@ from typing import Any, Final
 
 import pytest
 
-from decoders.analysis import topic_schemas
-from decoders.analysis.client_and_broker_portraits import Portrait
 from decoders.analysis.client_uses import AuditedClient, ClientUses
 from decoders.analysis.differences.traffic_profile import TrafficProfile
 from decoders.analysis.doctor.observations import Observation, Observations
@@ -22,13 +20,15 @@ from decoders.analysis.groups.group_histories import GroupHistories, GroupMember
 from decoders.analysis.groups.partition_offsets_and_lag import GroupOffsets, Moments, ShareCounts, merge_ranges
 from decoders.analysis.groups.share_deliveries import ShareDeliveries, ShareEvent
 from decoders.analysis.heavy_keys import HeavyKeys, fits_row_limit, is_full, split_by_weight
+from decoders.analysis.portraits import topic_schemas
+from decoders.analysis.portraits.client_and_broker_portraits import Portrait
+from decoders.analysis.portraits.topic_portraits import Written
+from decoders.analysis.portraits.topic_schemas import TopicSchemas
 from decoders.analysis.record_traces.found_records import FoundRecords
 from decoders.analysis.record_traces.record_contents import BatchesWithoutFinds
 from decoders.analysis.sequence_diagram_steps import Ladders, _Ladder
 from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.sum_amounts_by_key import BatchSizes, Tally, TopicBatches, sums
-from decoders.analysis.topic_portraits import Written
-from decoders.analysis.topic_schemas import TopicSchemas
 from decoders.analysis.transactions.events import TransactionEvent
 from decoders.analysis.transactions.stable_offsets import PartitionStability, StableOffsets
 from decoders.analysis.transactions.transactions_fold import EventSet, Transactions
@@ -90,7 +90,7 @@ def schemas_of(monkeypatch: pytest.MonkeyPatch, values: list[tuple[str, str]]) -
     return schemas
 
 
-@limited_by("topic_schemas.GROUPS_MAX")
+@limited_by("portraits.topic_schemas.GROUPS_MAX")
 def topics_with_schemas(count: int) -> int:
     with pytest.MonkeyPatch.context() as monkeypatch:
         schemas = schemas_of(monkeypatch, [(f"{number}", "t") for number in [*range(count), 0]])
@@ -98,7 +98,7 @@ def topics_with_schemas(count: int) -> int:
     return sum(bool(schemas.rows_of(f"{number}")) for number in range(count))
 
 
-@limited_by("topic_schemas.NAMES_OF_PORTRAIT_MAX")
+@limited_by("portraits.topic_schemas.NAMES_OF_PORTRAIT_MAX")
 def schemas_of_a_topic(count: int) -> int:
     with pytest.MonkeyPatch.context() as monkeypatch:
         schemas = schemas_of(monkeypatch, [("t", f"{number}") for number in [*range(count), 0]])
@@ -403,7 +403,7 @@ def values_that_wait(count: int) -> int:
     return min(count, LIMIT)
 
 
-@limited_by("topic_portraits.PARTITIONS_KEPT_MAX")
+@limited_by("portraits.topic_portraits.PARTITIONS_KEPT_MAX")
 def partitions_of_a_topic(count: int) -> int:
     written = Written()
     for number in [*range(count), 0]:
@@ -412,7 +412,7 @@ def partitions_of_a_topic(count: int) -> int:
     return len(written.partitions)
 
 
-@limited_by("client_and_broker_portraits.NAMES_OF_PORTRAIT_MAX")
+@limited_by("portraits.client_and_broker_portraits.NAMES_OF_PORTRAIT_MAX")
 def names_of_a_portrait(count: int) -> int:
     portrait = Portrait()
     new = [portrait.count_name("topics", f"{number}", 1, 10 - number, 20 + number) for number in range(count)]

@@ -14,14 +14,14 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from decoders.analysis.client_and_broker_portraits import Clients, Portrait
 from decoders.analysis.client_compatibility import Audit
 from decoders.analysis.client_uses import AuditedClient, ClientUses
 from decoders.analysis.groups.group_rows import Groups
 from decoders.analysis.groups.partition_offsets_and_lag import ReaderPosition
 from decoders.analysis.heavy_keys import DistinctCount
+from decoders.analysis.portraits.client_and_broker_portraits import Clients, Portrait
+from decoders.analysis.portraits.topic_portraits import TopicPortraits
 from decoders.analysis.statistics import Statistics
-from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Exchange, Summary

@@ -11,10 +11,10 @@ from random import Random
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from decoders.analysis import client_and_broker_portraits, topic_portraits
-from decoders.analysis.client_and_broker_portraits import Brokers, Clients, Portraits
 from decoders.analysis.groups.group_rows import Groups
-from decoders.analysis.topic_portraits import TopicPortraits
+from decoders.analysis.portraits import client_and_broker_portraits, topic_portraits
+from decoders.analysis.portraits.client_and_broker_portraits import Brokers, Clients, Portraits
+from decoders.analysis.portraits.topic_portraits import TopicPortraits
 from decoders.analysis.transactions.transactions_fold import Transactions
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import Malformed

@@ -10,10 +10,11 @@ from typing import Any, Final
 import pytest
 
 from decoders import Needs, read_exchanges
-from decoders.analysis import client_and_broker_portraits, exchange_facts, read_dimension_values
-from decoders.analysis.client_and_broker_portraits import Brokers
+from decoders.analysis import exchange_facts, read_dimension_values
 from decoders.analysis.client_compatibility import Audit
 from decoders.analysis.exchange_facts import OFFERED, ExchangeFacts
+from decoders.analysis.portraits import client_and_broker_portraits
+from decoders.analysis.portraits.client_and_broker_portraits import Brokers
 from decoders.analysis.sum_amounts_by_key import Tally
 from decoders.exchanges.exchange import Exchange
 from decoders.protocol_facts.api_keys import API_VERSIONS

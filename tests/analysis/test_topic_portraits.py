@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from decoders.analysis.topic_portraits import TopicPortraits, Written
+from decoders.analysis.portraits.topic_portraits import TopicPortraits, Written
 from decoders.errors import Malformed
 from decoders.protocol_facts.api_keys import METADATA, PRODUCE
 from tests.analysis.record_scenes import batch_of, commit, get, put

@@ -10,7 +10,7 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from decoders import Record, read_exchanges
-from decoders.analysis.topic_portraits import TopicPortraits
+from decoders.analysis.portraits.topic_portraits import TopicPortraits
 from decoders.messages.decode_record_values import RecordValueReader
 from kwcli.output.renderers import WantedPaths
 from tests.analysis.test_portraits import SCHEMA

@@ -139,7 +139,10 @@ def test_a_dump_is_known() -> None:
 
 
 def test_every_command_with_csv_is_run() -> None:
-    assert {*commands_with_csv()} == {*RUNS, *SERVING, *SAME}
+    known = {*RUNS, *SERVING, *SAME}
+    new, gone = sorted({*commands_with_csv()} - known), sorted(known - {*commands_with_csv()})
+    assert not new, f"no row in RUNS of tests/cli/test_flat_cells.py (the words of its runs): {', '.join(new)}"
+    assert not gone, f"rows of tests/cli/test_flat_cells.py for commands without csv: {', '.join(gone)}"
 
 
 @pytest.mark.long
@@ -163,6 +166,7 @@ def test_no_cell_of_csv_is_a_dump(words: tuple[str, ...], tmp_path: Path) -> Non
 @pytest.mark.parametrize("kind", FLAT_COLUMNS)
 def test_columns_that_scripts_read_stay_in_their_order(kind: str) -> None:
     names = [column.name for column in FLAT_COLUMNS[kind]]
+    assert kind in KEPT, f"no row in KEPT of tests/cli/test_flat_cells.py (its columns, as in FLAT_COLUMNS): {kind}"
     assert [name for name in names if name in KEPT[kind].split()] == KEPT[kind].split()
 
 

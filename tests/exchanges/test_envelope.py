@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from decoders import encode_embedded, encode_request
-from decoders.analysis.client_and_broker_portraits import Clients
 from decoders.analysis.client_compatibility import Audit, AuditTarget
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.thresholds import Thresholds
+from decoders.analysis.portraits.client_and_broker_portraits import Clients
 from decoders.analysis.statistics import Statistics
 from decoders.exchanges.exchange import Exchange
 from decoders.messages.exchange_from_json import FromRecords

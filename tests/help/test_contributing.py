@@ -17,7 +17,9 @@ import pytest
 import yaml
 
 from kwcli.help.handbook_pages import read_page
+from kwcli.options import ANSWER_FORMATS
 from tests.help.reading import ROOT, python_of
+from tests.test_layers import FOLDER_FILES
 
 PAGE: Final = read_page("contributing")
 FIRST_SCREEN: Final = 60
@@ -25,7 +27,13 @@ FIRST_SCREEN: Final = 60
 TABLES: Final = (
     ("kwcli/main.py", "COMMANDS"),
     ("kwcli/help/handbook_pages.py", "TOPICS"),
-    ("kwcli/analyses/csv_and_table_columns.py", ""),
+    ("kwcli/analyses/csv_and_table_columns.py", "FLAT_COLUMNS"),
+    ("tests/cli/test_flat_cells.py", "RUNS"),
+    ("tests/cli/test_flat_cells.py", "KEPT"),
+)
+PLACES: Final = (
+    *('    "doctor": (', '        "doctor",\n', '        "audit_broker": ('),
+    *('    "diff": [(', '    "client": "'),
 )
 TOUR: Final = ROOT / "captures/tour.pcapng"
 
@@ -65,8 +73,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path, text in files.items():
         assert not (tree / path).exists()
         (tree / path).write_text(text)
-    places = ('    "doctor": (', '        "doctor",\n', '        "audit_broker": (')
-    for (path, _), row, place in zip(TABLES, rows_of_example(), places, strict=True):
+    for (path, _), row, place in [*zip(TABLES, rows_of_example(), PLACES, strict=True)][:3]:
         text = (tree / path).read_text()
         assert text.count(place) == 1
         (tree / path).write_text(text.replace(place, row + place))
@@ -87,13 +94,14 @@ def run(tree: Path, *words: str) -> str:
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize("output", ["text", "table", "ndjson", "json", "csv", "yaml", "fields"])
+@pytest.mark.parametrize("output", ["text", "table", "md", "ndjson", "json", "csv", "yaml", "fields"])
 def test_the_command_of_the_page_has_every_format_and_filter(tree: Path, output: str) -> None:
     words = ("sizes", str(TOUR), "-o", output, "--errors", "all", "--jobs", "2", "-q")
     out = run(tree, *words, "-f", "api == ListOffsets or api == Metadata")
     rows: dict[str, list[Any]] = {
         "text": out.splitlines()[1:],
         "table": out.splitlines()[1:],
+        "md": out.splitlines()[2:],
         "fields": out.splitlines(),
         "csv": [*csv.DictReader(io.StringIO(out))] if output == "csv" else [],
         "ndjson": [json.loads(line) for line in out.splitlines()] if output == "ndjson" else [],
@@ -106,6 +114,38 @@ def test_the_command_of_the_page_has_every_format_and_filter(tree: Path, output:
         assert re.search("ListOffsets|Metadata", name)
         if isinstance(row, dict):
             assert int(row["request_max"]) > 10
+
+
+def test_the_page_of_the_example_names_the_formats_that_answers_have() -> None:
+    formats = "\\|".join(ANSWER_FORMATS)
+    assert f"| `-o {formats}` | `count`" in files_of_example()["kwcli/help/sizes.md"]
+
+
+def test_the_files_of_the_example_have_room_in_their_folders(tree: Path) -> None:
+    """So that a newcomer who follows the page is not stopped by the test of full folders."""
+    full = {path: len([*(tree / path).parent.glob("*.py")]) for path in files_of_example() if path.endswith(".py")}
+    assert {path: count for path, count in full.items() if count > FOLDER_FILES} == {}
+
+
+@pytest.mark.long
+def test_the_tests_of_cells_pass_with_the_rows_of_the_example(tree: Path) -> None:
+    shutil.copytree(ROOT / "tests", tree / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("captures", "pyproject.toml"):
+        (tree / name).symlink_to(ROOT / name)
+    words = [sys.executable, "-m", "pytest", "-n", "0", "-m", "", "-k", "every_command or stay_in_their_order or sizes"]
+    environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def run_tests() -> str:
+        words_of_file = [*words, "tests/cli/test_flat_cells.py"]
+        done = subprocess.run(words_of_file, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+        return done.stdout
+
+    assert all(f"no row in {name} of tests/cli/test_flat_cells.py" in run_tests() for name in ("RUNS", "KEPT"))
+    for (path, _), row, place in [*zip(TABLES, rows_of_example(), PLACES, strict=True)][3:]:
+        text = (tree / path).read_text()
+        assert text.count(place) == 1
+        (tree / path).write_text(text.replace(place, row + place))
+    assert " failed" not in run_tests()
 
 
 def test_the_command_of_the_page_is_limited_and_explained(tree: Path) -> None:

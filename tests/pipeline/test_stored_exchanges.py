@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.analysis.client_and_broker_portraits import Brokers, Clients
 from decoders.analysis.client_compatibility import Audit, AuditTarget
 from decoders.analysis.dimension_and_metric_table import METRICS
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.groups.group_rows import Groups
+from decoders.analysis.portraits.client_and_broker_portraits import Brokers, Clients
+from decoders.analysis.portraits.topic_portraits import TopicPortraits
 from decoders.analysis.record_traces.asked_records import AskedOffsets
 from decoders.analysis.record_traces.downstream_traces import DownstreamTraces
 from decoders.analysis.record_traces.record_ages import RecordAges
@@ -28,7 +29,6 @@ from decoders.analysis.security_audit import Security
 from decoders.analysis.slowest_exchanges import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.analysis.sum_amounts_by_key import ClientVersions
-from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.analysis.transactions.transactions_fold import Transactions
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import Malformed

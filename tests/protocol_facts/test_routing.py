@@ -8,7 +8,7 @@ from typing import Any, Final, get_args
 
 import pytest
 
-from decoders.apis import KEYS, api
+from decoders.apis import KEYS, NAMES, api
 from decoders.protocol_facts.extract_routing_keys import extract_routing_keys, fields_that_route, keep_only_routing_keys
 from decoders.protocol_facts.request_routing import Sender, To, route_of_api
 from decoders.schema.api_declaration import Field
@@ -98,7 +98,8 @@ def test_who_sends_fits_where_it_is_served() -> None:
         if ROUTES[key].to in ("leader", "group", "transaction", "share", "resource", "all"):
             assert "broker" in listeners, api(key).name
         if ROUTES[key].to == "controller":
-            assert "controller" in listeners, api(key).name
+            file = f"decoders/apis/{NAMES[key]}.py"
+            assert "controller" in listeners, f"{file}: `route controller`, so `listeners` has to name controller"
 
 
 def test_what_only_looks_is_not_marked() -> None:

@@ -16,15 +16,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from decoders.analysis.client_and_broker_portraits import (
-    Names,
-    Portrait,
-    Portraits,
-    groups_of,
-    latency_numbers,
-    sender_and_api,
-    versions_used,
-)
 from decoders.analysis.groups.group_events import EVENT_APIS, GroupEvent, group_events_of
 from decoders.analysis.groups.group_histories import GroupHistories, GroupHistory
 from decoders.analysis.groups.group_timeline import Timeline, assignment_by_topic
@@ -40,6 +31,15 @@ from decoders.analysis.groups.partition_offsets_and_lag import (
     offset_paths,
 )
 from decoders.analysis.groups.share_deliveries import ShareDeliveries, share_delivery_paths
+from decoders.analysis.portraits.client_and_broker_portraits import (
+    Names,
+    Portrait,
+    Portraits,
+    groups_of,
+    latency_numbers,
+    sender_and_api,
+    versions_used,
+)
 from decoders.analysis.read_dimension_values import client_of, host_of
 from decoders.protocol_facts.api_keys import LIST_GROUPS, OFFSET_FETCH
 from decoders.wire.format_and_escape_text import format_rfc3339

@@ -16,7 +16,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import UUID
 
-from decoders.analysis.client_and_broker_portraits import (
+from decoders.analysis.groups.partition_offsets_and_lag import TopicPartition
+from decoders.analysis.portraits.client_and_broker_portraits import (
     Names,
     Portrait,
     Portraits,
@@ -24,7 +25,6 @@ from decoders.analysis.client_and_broker_portraits import (
     transactional_ids_of,
     versions_used,
 )
-from decoders.analysis.groups.partition_offsets_and_lag import TopicPartition
 from decoders.analysis.read_dimension_values import client_of
 from decoders.analysis.transactions.events import (
     COORDINATED,

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from decoders.analysis.client_and_broker_portraits import (
+from decoders.analysis.exchange_facts import topic_of_element
+from decoders.analysis.groups.partition_offsets_and_lag import NOTHING, GroupOffsets, offset_paths
+from decoders.analysis.portraits.client_and_broker_portraits import (
     Names,
     Portrait,
     Portraits,
@@ -20,11 +22,9 @@ from decoders.analysis.client_and_broker_portraits import (
     topics_of,
     versions_used,
 )
-from decoders.analysis.exchange_facts import topic_of_element
-from decoders.analysis.groups.partition_offsets_and_lag import NOTHING, GroupOffsets, offset_paths
+from decoders.analysis.portraits.topic_schemas import TopicSchemas
 from decoders.analysis.read_dimension_values import client_of, software_of
 from decoders.analysis.sum_amounts_by_key import TopicBatches
-from decoders.analysis.topic_schemas import TopicSchemas
 from decoders.errors import Malformed
 from decoders.exchanges.topic_and_node_names import NULL_ID
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at
