@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from typing import Any, Final
+from uuid import UUID
 
 from decoders.protocol_facts.api_keys import (
     CREATE_TOPICS,
     END_TXN,
+    FETCH,
     FIND_COORDINATOR,
     HEARTBEAT,
+    INCREMENTAL_ALTER_CONFIGS,
     INIT_PRODUCER_ID,
     JOIN_GROUP,
     METADATA,
     PRODUCE,
+    SHARE_ACKNOWLEDGE,
+    SHARE_FETCH,
 )
-from tests.analysis.record_scenes import batch_of
+from tests.analysis.record_scenes import batch_of, put
 from tests.analysis.scenes import Scene
 
 NOT_LEADER, NOT_COORDINATOR, NOT_CONTROLLER, INVALID_MAPPING, UNKNOWN_PRODUCER = 6, 16, 41, 49, 59
+INVALID_STATE: Final = 121
 OTHER: Final = "10.0.0.8:9093"
 NODES: Final = [{"node_id": 2, "host": "10.0.0.9", "port": 9092}, {"node_id": 3, "host": "10.0.0.8", "port": 9093}]
 
@@ -104,6 +110,100 @@ def wrong_controller(seconds: int, *, moved: bool = False) -> Scene:
     return scene
 
 
+def share(
+    *ages: float,
+    lock_ms: int = 4000,
+    in_fetch: bool = False,
+    refused: bool = True,
+    done: bool = False,
+    deliveries: int = 3,
+    asked_twice: bool = False,
+) -> Scene:
+    """A member of a share group that acknowledges records so many seconds after it got them, and is refused.
+
+    `in_fetch`: with the next ShareFetch; `done`: it acknowledges others in time at the end; `asked_twice`: the refused
+    ones again at once.
+    """
+    identity, at = UUID(int=7), 1.0
+    parts = [{"partition_index": 0, "leader_id": 1, "replica_nodes": [1], "isr_nodes": [1]}]
+    listed = {"topics": [{"name": "thumbs", "topic_id": identity, "partitions": parts}]}
+    scene = Scene().ask(0, (METADATA, 12), {}, listed, client="worker")
+    its: dict[str, Any] = {"group_id": "thumbs-group", "member_id": "m"}
+
+    def answer(code: int, *acquired: dict[str, int]) -> dict[str, Any]:
+        part = {"partition_index": 0, "acknowledge_error_code": code, "records": b"", "acquired_records": [*acquired]}
+        return {
+            "acquisition_lock_timeout_ms": lock_ms,
+            "responses": [{"topic_id": identity, "partitions": [part]}],
+        }
+
+    def acknowledge(at: float, first: int, code: int) -> None:
+        batches = [{"first_offset": first, "last_offset": first + 7, "acknowledge_types": [1]}]
+        asked = its | {"topics": [{"topic_id": identity, "partitions": [{"acknowledgement_batches": batches}]}]}
+        key, said = SHARE_ACKNOWLEDGE, {"responses": [{"topic_id": identity, "partitions": [{"error_code": code}]}]}
+        if in_fetch:
+            key, said = SHARE_FETCH, answer(code)
+        scene.ask(at, (key, 1), asked, said, client="worker")
+
+    for number, age in enumerate((*ages, 1.0) if done else ages):
+        acquired = {"first_offset": 8 * number, "last_offset": 8 * number + 7, "delivery_count": deliveries}
+        scene.ask(at, (SHARE_FETCH, 1), its, answer(0, acquired), client="worker")
+        acknowledge(at + age, 8 * number, INVALID_STATE if refused and number < len(ages) else 0)
+        if asked_twice:
+            acknowledge(at + age + 0.1, 8 * number, INVALID_STATE)
+        at += age + 0.5
+    return scene
+
+
+def moved(
+    seconds: int,
+    *,
+    throttle: int | None = 10_000,
+    removed: bool = False,
+    ends: bool = False,
+    cancelled: bool = False,
+    behind: tuple[int, ...] = (),
+) -> Scene:
+    """A move of orders-0 to node 2 that is listed each 4 s, under a throttle, while some 20 kB/s are written.
+
+    `behind`: how many records the new replica is behind, each second, the last one up to the end.
+    """
+    scene = Scene()
+    for at, value in ((0, throttle), *(((2, None),) if removed else ())):
+        configs: list[dict[str, Any]] = [
+            {"name": f"{side}.replication.throttled.rate", "value": str(value)} for side in ("leader", "follower")
+        ]
+        for config in configs:
+            config |= {"config_operation": 1, "value": None} if value is None else {"config_operation": 0}
+        node: dict[str, Any] = {"resource_type": 4, "resource_name": "2"}
+        done = {"responses": [node | {"error_code": 0}]}
+        scene.ask(at, (INCREMENTAL_ALTER_CONFIGS, 1), {"resources": [node | {"configs": configs}]}, done, client="ops")
+    place = {"partition_index": 0, "replicas": [2]}
+    scene.ask(1, (45, 0), {"topics": [{"name": "orders", "partitions": [place]}]}, {}, client="ops")
+    going = {"partition_index": 0, "replicas": [1, 2], "adding_replicas": [2], "removing_replicas": [1]}
+    for second in range(2, seconds):
+        put(scene, second, batch_of(20, text="x" * 1000, first=0), 20 * second, client="clicks")
+        if behind:
+            _follow(scene, second + 0.5, behind[min(second, len(behind)) - 1])
+        if not second % 4:
+            over = ends and second > seconds - 5
+            topics = [] if over else [{"name": "orders", "partitions": [going]}]
+            scene.ask(second + 0.2, (46, 0), {"topics": None}, {"topics": topics}, client="ops")
+    if cancelled:
+        stopped = {"topics": [{"name": "orders", "partitions": [place | {"replicas": None}]}]}
+        scene.ask(seconds, (45, 0), stopped, {}, client="ops")
+    return scene
+
+
+def _follow(scene: Scene, at: float, behind: int) -> None:
+    """A Fetch of the new replica, so many records behind the high watermark."""
+    wanted = {"partition": 0, "fetch_offset": 100_000 - behind}
+    asked = {"replica_id": 2, "max_wait_ms": 500, "topics": [{"topic": "orders", "partitions": [wanted]}]}
+    part = {"partition_index": 0, "high_watermark": 100_000, "records": b""}
+    answer = {"responses": [{"topic": "orders", "partitions": [part]}]}
+    scene.ask(at, (FETCH, 11), asked, answer, client="broker-2-fetcher-0", host="10.0.0.8")
+
+
 CAUSE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("producer-forgotten", idle_producer(20), "error"),
@@ -135,8 +235,30 @@ CAUSE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         *("other-node-answers", wrong_controller(8), "error"),
         "NOT_CONTROLLER (CreateTopics) for new each time; the metadata name node 2 as the controller, before and since",
     ),
+    (
+        *("share-lock-ended", share(12, 12, 12), "error"),
+        "worker (share group thumbs-group) acknowledges records of thumbs 12s after getting them, and their lock ends"
+        " after 4s: INVALID_RECORD_STATE (ShareAcknowledge); records are delivered up to 3 times; none was",
+    ),
+    ("share-lock-ended", share(40, 35, lock_ms=0, deliveries=1), "error", "35s to 40s after getting them, and their"),
+    ("share-lock-ended", share(12, 12, in_fetch=True), "error", "after 4s: INVALID_RECORD_STATE (ShareFetch); records"),
+    (
+        "share-lock-ended",
+        share(12, 12, done=True),
+        "warning",
+        "INVALID_RECORD_STATE (ShareAcknowledge); records are",
+    ),
+    (
+        *("move-stalled", moved(40), "warning"),
+        "the move of orders-0 to node 2 has not ended after 35s: the replication throttle (10.0kB/s, set by ops at"
+        " 14:13:20 UTC) is lower than what is written there (2",
+    ),
+    (
+        *("move-stalled", moved(40, throttle=None, behind=(20_000, 30_000)), "warning"),
+        "the move of orders-0 to node 2 has not ended after 35s: node 2 is 30,000 records behind in orders-0, and was",
+    ),
 ]
-CAUSE_BESIDES: Final[dict[str, set[str]]] = {}
+CAUSE_BESIDES: Final[dict[str, set[str]]] = {"move-stalled": {"follower-behind"}}
 CAUSE_NEAR: Final[list[tuple[str, Scene]]] = [
     ("producer-forgotten", idle_producer(2)),
     ("producer-forgotten", idle_producer(20, taken=True)),  # another one has a new id for it
@@ -147,4 +269,13 @@ CAUSE_NEAR: Final[list[tuple[str, Scene]]] = [
     ("other-node-answers", wrong_coordinator(8, moved=True)),
     ("other-node-answers", wrong_coordinator(8, served=True)),
     ("other-node-answers", wrong_controller(8, moved=True)),
+    ("share-lock-ended", share(2, 2, 2)),
+    ("share-lock-ended", share(12, 12, refused=False)),
+    ("share-lock-ended", share(2, 2, 2, asked_twice=True)),
+    ("move-stalled", moved(40, ends=True)),
+    ("move-stalled", moved(40, throttle=100_000)),
+    ("move-stalled", moved(40, removed=True)),
+    ("move-stalled", moved(40, cancelled=True)),
+    ("move-stalled", moved(15)),
+    ("move-stalled", moved(40, throttle=None, behind=(*range(60_000, 0, -2000),))),  # it comes nearer
 ]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.doctor.groups.observe_members import observe_assignment, observe_subscription
+from decoders.analysis.doctor.groups.observe_share_locks import observe_acquired_records
 from decoders.analysis.doctor.identities.observe_addresses import (
     observe_advertised_address,
     observe_coordinator,
@@ -23,6 +24,11 @@ from decoders.analysis.doctor.identities.observe_identities import (
     observe_shared_addresses,
     observe_transaction_begin,
     observe_transaction_end,
+)
+from decoders.analysis.doctor.moves.observe_moves import (
+    observe_begun_moves,
+    observe_changed_configs,
+    observe_listed_moves,
 )
 from decoders.analysis.doctor.observe_odd_bytes import observe_refused_batches
 from decoders.analysis.doctor.observe_positions import (
@@ -52,6 +58,7 @@ from decoders.exchanges.topic_arrays import structs_at, topic_array_paths
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import (
     ADD_PARTITIONS_TO_TXN,
+    ALTER_CONFIGS,
     ALTER_PARTITION,
     ALTER_USER_SCRAM_CREDENTIALS,
     DELETE_TOPICS,
@@ -60,6 +67,7 @@ from decoders.protocol_facts.api_keys import (
     FETCH,
     FIND_COORDINATOR,
     HEARTBEAT,
+    INCREMENTAL_ALTER_CONFIGS,
     INIT_PRODUCER_ID,
     JOIN_GROUP,
     LEADER_AND_ISR,
@@ -71,6 +79,7 @@ from decoders.protocol_facts.api_keys import (
     PRODUCE,
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
+    SHARE_FETCH,
     SYNC_GROUP,
 )
 from decoders.records.summarize_records import BatchHead, read_batch_heads
@@ -437,6 +446,7 @@ def _observe_follower_lag(
                 its = seen.get_or_make("follower", replica, exchange.connection_info.broker, topic, number)
                 its.count_exchange(exchange)
                 its.keep_greatest("behind", newest - position)
+                its.keep_first_and_last("behind", exchange.time_ns, newest - position)
 
 
 def _observe_empty_fetch(seen: Observations, exchange: Exchange, client: str) -> None:
@@ -661,6 +671,27 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
         tuple(f"responses[].{name}" for name in ("name", "topic_id", "error_code")),
     ),
     **dict.fromkeys(CHANGING, BodyObserver(observe_changes)),
+    **dict.fromkeys((ALTER_CONFIGS, INCREMENTAL_ALTER_CONFIGS), BodyObserver(observe_changed_configs)),
+    45: BodyObserver(observe_begun_moves),
+    46: BodyObserver(
+        observe_listed_moves,
+        ("topics[].name",),
+        (
+            *("error_code", "topics[].name"),
+            *(f"topics[].partitions[].{name}" for name in ("partition_index", "adding_replicas")),
+        ),
+    ),
+    SHARE_FETCH: BodyObserver(
+        observe_acquired_records,
+        ("group_id", "topics[].topic_id", "topics[].partitions[].acknowledgement_batches[].first_offset"),
+        (
+            *("acquisition_lock_timeout_ms", "responses[].topic_id", "responses[].partitions[].partition_index"),
+            *(
+                f"responses[].partitions[].acquired_records[].{name}"
+                for name in ("first_offset", "last_offset", "delivery_count")
+            ),
+        ),
+    ),
     52: BodyObserver(_observe_controller_election),
     ALTER_PARTITION: BodyObserver(
         _observe_replicas_in_sync,

@@ -131,6 +131,7 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     ("client-stranded", ("metadata-storm",), _clients),
     ("other-node-answers", ("leader-moved", "sent-again"), _topics),
     ("other-node-answers", ("metadata-storm",), _clients),
+    ("move-stalled", ("follower-behind", "under-replicated"), _topics),
     ("other-node-answers", ("coordinator-moved",), _groups),
     ("tls-refused", ("connection-churn",), _clients),
     ("proxy-head-refused", ("unanswered", "versions-closed", "connection-churn"), _brokers),

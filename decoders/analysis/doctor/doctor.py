@@ -22,6 +22,7 @@ from decoders.analysis.doctor.body_observers import BODY_OBSERVERS
 from decoders.analysis.doctor.find_problems import diagnose
 from decoders.analysis.doctor.finding_kinds import STORAGE_ERRORS
 from decoders.analysis.doctor.groups.observe_members import observe_waiting_fetch
+from decoders.analysis.doctor.groups.observe_share_locks import INVALID_RECORD_STATE, observe_refused_acknowledgements
 from decoders.analysis.doctor.identities.observe_addresses import find_subjects_of_coordinator
 from decoders.analysis.doctor.observations import Observation, Observations
 from decoders.analysis.doctor.observe_odd_bytes import (
@@ -417,6 +418,8 @@ class Doctor:
         refusal = RefusedExchange(exchange)
         if any(code == NOT_LEADER for code, _, _ in found):
             observe_named_leaders(self._seen, exchange, client)
+        if any(code == INVALID_RECORD_STATE for code, _, _ in found):
+            observe_refused_acknowledgements(self._seen, exchange, client)
         for (code, kind, subject), partitions in found.items():
             its = self._seen.get_or_make("error", code, api_key, client, kind, subject)
             its.count_exchange(exchange)

@@ -41,6 +41,7 @@ from decoders.analysis.doctor.identities.identity_findings import (
     has_logged_in_since,
 )
 from decoders.analysis.doctor.keys.key_findings import KEYS
+from decoders.analysis.doctor.moves.move_findings import MOVES
 from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
 from decoders.analysis.doctor.position_findings import (
     POSITIONS,
@@ -666,6 +667,7 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
         *IDENTITIES,
         *POSITIONS,
         *MEMBERS,
+        *MOVES,
         _find_unhealthy_partitions,
         _find_replicas_out_of_sync,
         _find_lagging_followers,

@@ -29,4 +29,22 @@ CAUSE_KINDS: Final[dict[str, FindingKind]] = {
         " have named this address all the time",
         went_on=WARNING,
     ),
+    "share-lock-ended": FindingKind(
+        ERROR,
+        "{clients} (share group {group}) {verb} records of {topic} {after} after getting them, and their lock ends"
+        " after {lock}: {error}{by}{again}",
+        "when the lock ends, the broker gives the records to the next member that asks, and archives them after"
+        " group.share.delivery.count.limit deliveries (5 by default): nobody gets them again",
+        "raise share.record.lock.duration.ms of the group (group.share.record.lock.duration.ms of brokers) above the"
+        " time that a batch takes, get fewer records at once (max.poll.records), or renew the lock during the work"
+        " (AcknowledgeType.RENEW, KIP-1222)",
+        went_on=WARNING,
+    ),
+    "move-stalled": FindingKind(
+        WARNING,
+        "the move of {places} to {to} has not ended after {lasts}: {why}",
+        "a new replica counts when it has the whole log: where more is written than is copied it never has, and the old"
+        " replicas stay",
+        "{remedy}",
+    ),
 }

@@ -25,6 +25,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     next_less_severe,
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
+from decoders.analysis.doctor.groups.explain_late_acknowledgements import explain_late_acknowledgements
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.doctor.refused.errors_with_codes import ErrorKey, find_errors_with_codes
 from decoders.analysis.doctor.refused.explain_forgotten_producers import explain_forgotten_producers
@@ -80,6 +81,7 @@ def explain_errors(case: Case) -> tuple[list[Found], set[ErrorKey]]:
         _explain_expired_transactions,
         explain_forgotten_producers,
         explain_other_nodes,
+        explain_late_acknowledgements,
     ):
         for row, keys in explain(case):
             found.append(row)
