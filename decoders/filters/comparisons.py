@@ -46,7 +46,7 @@ def make_equality_test(kind: Kind, word: Word) -> Test:
     if isinstance(wanted, Network):
         return _make_address_test(wanted)
     if isinstance(wanted, TimeOfDay):
-        return lambda value: value % DAY_NS == wanted.ns
+        return lambda value: (value + wanted.offset_ns) % DAY_NS == wanted.ns
     if isinstance(wanted, PacketSpan):
         return lambda value: value.overlaps(wanted)
     if kind != "any":
@@ -60,7 +60,7 @@ def make_order_test(kind: Kind, sign: str, word: Word) -> Test:
     compare = ORDER[sign]
     wanted = read_value(kind, word)
     if isinstance(wanted, TimeOfDay):
-        return lambda value: compare(value % DAY_NS, wanted.ns)
+        return lambda value: compare((value + wanted.offset_ns) % DAY_NS, wanted.ns)
     if not isinstance(wanted, int | float):
         raise FilterError(f"{sign} needs a number, not {word.text!r}", word.at + 1)
     return lambda value: isinstance(value, int | float) and compare(value, wanted)

@@ -17,13 +17,19 @@ from decoders.protocol_facts.errors.error_codes import ERRORS, find_error_code
 from decoders.wire.parse_units import parse_duration, parse_moment, parse_size
 
 _NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d+)?|\.\d+)")
+# A time of day, with the offset of the clock that it was read on.
+_OF_DAY_WITH_ZONE: Final = re.compile(r"(\d?\d:[\d:.]*\d)(?:[Zz]|([+-])(\d\d):?([0-5]\d))")
 _WORDS: Final = {"true": True, "yes": True, "false": False, "no": False, "null": None, "none": None}
 
 
 class TimeOfDay(NamedTuple):
-    """Nanoseconds since midnight, which are compared with the time of day of each exchange (UTC)."""
+    """Nanoseconds since midnight, which are compared with the time of day of each exchange.
+
+    `offset_ns`: how far the clock is ahead of UTC on which it was read.
+    """
 
     ns: int
+    offset_ns: int = 0
 
 
 class Network(NamedTuple):
@@ -77,14 +83,20 @@ def _read_size(word: Word) -> float:
 
 
 def _read_time(word: Word) -> int | TimeOfDay:
+    of_day = _OF_DAY_WITH_ZONE.fullmatch(word.text)
     try:
-        found = parse_moment(word.text)
+        found = parse_moment(word.text if of_day is None else of_day[1])
     except ValueError:
         found = None
     if found is None or found.since == "end":
         text = f"{word.text!r} is no time: write 17:34:50 or 2026-11-21T03:04:05.5Z"
         raise FilterError(text, word.at + 1)
-    return TimeOfDay(found.ns) if found.since == "midnight" else found.ns
+    if found.since != "midnight":
+        return found.ns
+    if of_day is None or of_day[2] is None:
+        return TimeOfDay(found.ns)
+    offset_ns = (int(of_day[3]) * 60 + int(of_day[4])) * 60 * 10**9
+    return TimeOfDay(found.ns, -offset_ns if of_day[2] == "-" else offset_ns)
 
 
 def _read_address(word: Word) -> Network:

@@ -48,6 +48,7 @@ ACTIONS: Final[tuple[ScreenAction, ...]] = (
         *("Filter the list, say: client_id == billing-1 and error", "filter", 4),
     ),
     ScreenAction("clear_filter", ("F",), "everywhere", "Show all rows again", "all rows", 14),
+    ScreenAction("earlier_filter", ("u",), "everywhere", "Go back to the filter before", "filter before", 15),
     ScreenAction("go_back", ("escape", "q"), "everywhere", "Close the pane", "back", 3),
     ScreenAction("quit", ("Q", "ctrl+q", "ctrl+c"), "everywhere", "Quit", always=("ctrl+q",)),
     ScreenAction("suspend_process", ("ctrl+z",), "everywhere", "Suspend kw; fg comes back", always=("ctrl+z",)),
@@ -58,14 +59,16 @@ ACTIONS: Final[tuple[ScreenAction, ...]] = (
     ScreenAction("choose_zone", ("Z",), "everywhere", "Show times in another zone, say Europe/Berlin"),
     ScreenAction("export_rows", ("W",), "everywhere", "Write the rows, or the open message, to a file", "write", 9),
     ScreenAction("copy_call", ("C",), "everywhere", "Copy the kw call line that asks this again", "call", 11),
-    ScreenAction("show_list", ("1",), "everywhere", "Show the list: rows in the order in which they ended"),
-    ScreenAction("show_ladder", ("2",), "everywhere", "Show the last ladder, or that of this connection", "ladder", 15),
+    ScreenAction("show_list", ("1", "f2"), "everywhere", "Show the list: rows in the order in which they ended"),
     ScreenAction(
-        *("show_findings", ("3",), "everywhere", "Show what is wrong, why, and who is refused or slow"),
+        "show_ladder", ("2", "f3"), "everywhere", "Show the last ladder, or that of this connection", "ladder", 15
+    ),
+    ScreenAction(
+        *("show_findings", ("3", "f4"), "everywhere", "Show what is wrong, why, and who is refused or slow"),
         *("findings", 7),
     ),
     ScreenAction(
-        *("show_top", ("4",), "everywhere", "Show all clients, the busiest first, and the slowest requests"),
+        *("show_top", ("4", "f5"), "everywhere", "Show all clients, the busiest first, and the slowest requests"),
         *("clients", 8),
     ),
     ScreenAction("move_down", ("j", "down"), "lines", "Go down one line"),
@@ -102,7 +105,17 @@ ACTIONS: Final[tuple[ScreenAction, ...]] = (
         "choose_columns", ("v",), "list", "Choose the columns: time,latency,client,topic,error", "columns", 18
     ),
     ScreenAction("copy_row", ("y",), "list", "Copy the line", "copy", 18),
-    ScreenAction("leave_list", ("escape", "q"), "list", "Quit", "quit", 19),
+    ScreenAction(
+        *(
+            "go_back_from_list",
+            ("escape",),
+            "list",
+            "Go back to where you came from, then to all rows",
+            "step back",
+            19,
+        ),
+    ),
+    ScreenAction("leave_list", ("q",), "list", "Quit", "quit", 19),
     ScreenAction("copy_field", ("y",), "message", "Copy the value of the field", "copy", 6),
     ScreenAction("copy_path", ("Y",), "message", "Copy the path of the field, as filters take it"),
     ScreenAction("toggle_fold", ("space", "enter"), "message", "Fold or unfold the field", "fold", 1),
@@ -145,7 +158,7 @@ WAYS: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (("d",), "What is in the records of this row, or of the next with some"),
     (("enter", "slash"), "Where a name or a value is in a message"),
     (("enter", "e", "x"), "Which bytes hold an error code; e goes on to the next one"),
-    (("9", "j"), "Go down 9 lines; 12G to line 12; 03j where 3 shows a pane"),
+    (("9", "j"), "Go down 9 lines; 12G in a message; 012G where 1 is a view"),
     (("L",), "What was asked on this connection, in which order"),
     (("c", "W"), "Write what this client asked to a file, say rows.pcapng"),
 )
@@ -178,7 +191,7 @@ _SIGNS: Final = {
     "right": "→",
     "shift+left": "Shift-←",
     "shift+right": "Shift-→",
-    "f1": "F1",
+    **{f"f{number}": f"F{number}" for number in range(1, 6)},
 }
 
 

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from textual.app import App, ComposeResult, SystemCommand
-from textual.binding import BindingType
-from textual.containers import Container
-from textual.events import Key
-from textual.filter import LineFilter
+from textual.app import SystemCommand
 from textual.screen import Screen
 
 from decoders.wire.format_and_escape_text import escape_text
-from kwcli.browse.actions import bindings_of, find_key_elsewhere
 from kwcli.browse.apply_messages import Changed, apply_message
-from kwcli.browse.ascii_and_colorless_lines import AsciiFilter, ColorlessFilter
 from kwcli.browse.background_processes.read_into_spool import ReadingEnded
 from kwcli.browse.background_processes.search_messages import (
     CausesFound,
@@ -34,23 +28,23 @@ from kwcli.browse.background_processes.search_messages import (
 from kwcli.browse.background_processes.share_schemas_between_processes import NewSchemas, add_schemas_to_store
 from kwcli.browse.background_processes.spool import SpooledRows
 from kwcli.browse.background_work_and_source import Source, Work
+from kwcli.browse.earlier_places import EarlierPlaces, Place
 from kwcli.browse.load_ahead import load_ahead
-from kwcli.browse.message_tree.message_fields import describe_place, find_about
 from kwcli.browse.named_actions import list_commands
-from kwcli.browse.panes.bytes_pane import BytesPane
 from kwcli.browse.panes.filter_bar import Ask, FilterBar, describe_filter_error
 from kwcli.browse.panes.findings_pane import FindingsPane
 from kwcli.browse.panes.ladder_pane import LadderPane
-from kwcli.browse.panes.line_pane import LinePane
 from kwcli.browse.panes.list_pane import ListPane
 from kwcli.browse.panes.message_pane import MessagePane
-from kwcli.browse.panes.screen_style import SCREEN_STYLE
-from kwcli.browse.panes.title_status_and_key_bars import KeyBar, StatusBar, TitleBar, list_hints
+from kwcli.browse.panes.title_status_and_key_bars import TitleBar
 from kwcli.browse.panes.top_pane import TopPane
-from kwcli.browse.quick_filters import LADDERS, QUICK_FILTERS, join_with_filter
+from kwcli.browse.quick_filters import LADDERS, QUICK_FILTERS, describe_missing, join_with_filter
 from kwcli.browse.row_filter import ORDERED_BY, ORDERS, ListFilter, decodes_values
 from kwcli.browse.row_steps import RowSteps, make_row_steps
+from kwcli.browse.screen_of_panes import ScreenOfPanes
+from kwcli.browse.search_words import list_words_of_filters, make_text_filter
 from kwcli.browse.status_text import Reading, describe_rows
+from kwcli.browse.times_in_filters import write_offsets_at_times
 from kwcli.browse.write_selection import SelectionWriter
 from kwcli.output.short_texts import LOCAL, find_zone
 from kwcli.run_environment import Exit, Failure
@@ -66,22 +60,11 @@ _EVERY_S: Final = 0.05
 _AT_ONCE: Final = 200
 # So long (s) after the last key a filter that is being typed is tried.
 _PAUSE_S: Final = 0.2
-# From this width on, bytes stand beside the tree.
-_BESIDE: Final = 110
-_NOTHING_OF_THE_KIND: Final = "this row has nothing of the kind"
 _LOOKING: Final = "looking for it"
 
 
-class _PaneScreen(Screen[None], inherit_bindings=False):
-    """The screen with the panes; its keys are those of the table alone, where textual's has Tab for any widget."""
-
-
-class BrowseApp(App[int]):
-    """The program on the screen. Its result is the exit code of the run."""
-
-    ENABLE_COMMAND_PALETTE = True
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of("everywhere")]
-    CSS = SCREEN_STYLE
+class BrowseApp(ScreenOfPanes):
+    """The program on the screen: what its panes ask for is found, and shown."""
 
     def __init__(
         self,
@@ -93,34 +76,19 @@ class BrowseApp(App[int]):
         filter_text: str = "",
         order: str = "",
     ) -> None:
-        self._line_filters: list[LineFilter] = [*([AsciiFilter()] if env.ascii else [])]
-        if not settings.color:
-            self._line_filters.append(ColorlessFilter())
-        super().__init__(ansi_color=True)
-        self.theme = "ansi-dark"
-        self._env = env
-        self._settings = settings
-        self.rows = rows
+        super().__init__(env, settings, rows)
         self._work = work
         self._source = source
         self._numbers = iter(range(1, 1 << 62))
         self.row_filter = ListFilter(self._work.send_question, self._next_number)
+        self._earlier = EarlierPlaces()
         self._first_filter, self._first_order = filter_text, order
         self._steps = self._error_steps, self._record_steps = make_row_steps(work.send_question, self._next_number)
         self.taken = 0
         self._ended: ReadingEnded | None = None
         self.reports: list[str] = []
         self.faults: list[str] = []
-        self.notice = ""
-        self.defect: Exception | None = None
         self._pause: Any = None  # the timer that runs since the last key of a filter
-        self.list_pane = ListPane(rows, settings)
-        self.message_pane = MessagePane(settings)
-        self.bytes_pane = BytesPane()
-        self.ladder_pane = LadderPane(rows, settings)
-        self.findings_pane = FindingsPane(settings)
-        self.top_pane = TopPane(settings)
-        self.view: LinePane = self.list_pane  # the pane at the top of the screen
         self._asked_causes = self._asked_top = 0  # the numbers of these questions
         self._writer = SelectionWriter(self, source, work.send_question, self._next_number)
         self._takers: dict[Ask, Callable[[str], None]] = {
@@ -128,44 +96,16 @@ class BrowseApp(App[int]):
             "zone": self._apply_zone,
             "columns": self._apply_columns,
         }
-        self.filter_bar = FilterBar(self._list_candidates, self._writer.describe, self._writer.can_overwrite)
-        self.status_bar = StatusBar()
-        self.about_bar = StatusBar()
-        self.key_bar = KeyBar()
-        if env.ascii:
-            from kwcli.terminal.ascii_text import to_ascii
-
-            for pane in (self.list_pane, self.message_pane, self.ladder_pane, self.findings_pane, self.top_pane):
-                pane.to_ascii = to_ascii
+        self.filter_bar = FilterBar(
+            self._list_candidates, self._writer.describe, self._writer.can_overwrite, self._read_filter
+        )
+        self._names: dict[str, set[str]] = {"client_id": set(), "group": set()}  # those that the capture has told
+        self._asked_names: dict[int, str] = {}
 
     def _next_number(self) -> int:
         return next(self._numbers)
 
     # -- parts ---------------------------------------------------------------------------------------------------------
-
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        """What is done to all lines: ASCII, no colours, where that is asked for."""
-        return [*super().get_line_filters(), *self._line_filters]
-
-    def get_default_screen(self) -> Screen[Any]:
-        """The screen with the panes."""
-        return _PaneScreen(id="_default")
-
-    def compose(self) -> ComposeResult:
-        """The parts of the screen, from above."""
-        yield TitleBar(lambda: self.view.make_titles())
-        yield self.list_pane
-        yield self.ladder_pane
-        yield self.findings_pane
-        yield self.top_pane
-        with Container(id="message"):
-            yield self.message_pane
-            yield self.bytes_pane
-        self.about_bar.display = False
-        yield self.about_bar
-        yield self.filter_bar
-        yield self.status_bar
-        yield self.key_bar
 
     def on_mount(self) -> None:
         """Begin to take messages."""
@@ -189,15 +129,6 @@ class BrowseApp(App[int]):
         """The actions, for the command palette."""
         return list_commands(self)
 
-    def _handle_exception(self, error: Exception) -> None:
-        """Give up the screen at a defect; the program says what it was, as at any defect."""
-        if self.defect is None:
-            self.defect = error
-        if self.is_headless:
-            super()._handle_exception(error)
-        else:
-            self.exit(int(Exit.FAILURE))
-
     # -- messages of the other processes -------------------------------------------------------------------------------
 
     def take_messages(self) -> None:
@@ -214,6 +145,17 @@ class BrowseApp(App[int]):
         for steps in self._steps:
             self._go_on(steps)
         self.show_status()
+        if self.waiting_keys.waits or self.waiting_keys.is_busy:
+            self.call_later(self.waiting_keys.go_on)
+
+    def find_awaited_rows(self) -> str:
+        """What the list still looks for: the rows of its filter, up to that of the cursor."""
+        wanted = self.row_filter.in_force
+        if self.row_filter.shown is wanted and not self.list_pane.looks_for_row(
+            self.row_filter.count_listed(self.rows.end)
+        ):
+            return ""
+        return "looking for rows"
 
     def end_reading(self, ended: ReadingEnded) -> None:
         """Note that all is read; where nothing could be, there is no screen."""
@@ -237,7 +179,11 @@ class BrowseApp(App[int]):
         return Changed.FOUND if self.row_filter.take_part(part, self.rows.end) else Changed.NOTHING
 
     def take_counts(self, counted: TopCounted) -> None:
-        """Show counts, where they are those asked for last."""
+        """Show counts, where they are those asked for last, or offer the names in them."""
+        field = self._asked_names.pop(counted.number, "")
+        if field:
+            self._work.send_question(Forget(counted.number))
+            self._names[field] |= {str(row[field]) for row, _ in counted.rows if row.get(field) is not None}
         if counted.number == self._asked_top:
             self.top_pane.take_counts(counted)
 
@@ -254,131 +200,26 @@ class BrowseApp(App[int]):
         found = self.row_filter.shown
         numbers = None if found is None else found.rows
         if numbers is not self.list_pane.numbers:
-            self.list_pane.show_numbers(numbers, is_sorted=found is not None and bool(found.order))
+            until = self.row_filter.count_listed(self.rows.end)
+            self.list_pane.show_numbers(numbers, is_sorted=found is not None and bool(found.order), until=until)
             self._show_message()
         else:
             self.list_pane.take_new_rows()
+            self.list_pane.go_to_nearest_row(self.row_filter.count_listed(self.rows.end))
 
     def show_status(self) -> None:
         """Draw the line that says what is shown, and how far the reading is."""
         reading = Reading(self._source, self.taken, self._ended)
-        left, right = describe_rows(reading, self.rows, self.list_pane, self.row_filter.shown, self._settings.zone)
+        shown = self.row_filter.shown
+        said = "" if shown is None else self._earlier.describe_evidence(shown.text)
+        left, right = describe_rows(reading, self.rows, self.list_pane, shown, self._settings.zone, said)
         self.status_bar.show(f"{escape_text(self.notice)} · {left}" if self.notice else left, right)
-
-    def on_key(self, event: Key) -> None:
-        """Forget the notice of the key before; where the key means nothing here, say where it does."""
-        self.notice = ""
-        active = self.screen.active_bindings.get(event.key)
-        if active is None:
-            self.notice = find_key_elsewhere(event.key)
-        self._give_up_steps("" if active is None else active.binding.action)
-        self.show_status()
-
-    def on_click(self) -> None:
-        """Forget the notice, and the steps that are still to be done."""
-        self._give_up_steps()
-        self.show_notice("")
-
-    def on_line_pane_notice_wanted(self, event: LinePane.NoticeWanted) -> None:
-        """Show what a pane has to say."""
-        self.show_notice(event.notice)
-
-    def show_notice(self, notice: str) -> None:
-        """Show a sentence until the next key."""
-        self.notice = notice
-        self.show_status()
-
-    # -- list and message ----------------------------------------------------------------------------------------------
-
-    @property
-    def is_message_shown(self) -> bool:
-        """Whether the message of the row at the cursor is shown."""
-        return self.query_one("#message").has_class("shown")
-
-    def on_list_pane_message_wanted(self) -> None:
-        """Open the message."""
-        self.query_one("#message").add_class("shown")
-        self.about_bar.display = True
-        self._show_message()
-        self.message_pane.focus()
-        self.call_after_refresh(self.list_pane.show_cursor)
-
-    def _hide_message(self) -> None:
-        self.query_one("#message").remove_class("shown")
-        self.about_bar.display = False
-
-    def _show_message(self) -> None:
-        if self.is_message_shown:
-            self.message_pane.show_row(self.list_pane.row)
-
-    def on_line_pane_cursor_moved(self, event: LinePane.CursorMoved) -> None:
-        """Show what belongs to the line at the cursor."""
-        if event.pane is self.list_pane and self.message_pane.exchange is not self.list_pane.row:
-            self._show_message()
-        elif event.pane is self.message_pane:
-            self.bytes_pane.show_field(self.message_pane.message, self.message_pane.field)
-            self._show_about()
-        self.show_status()
-
-    def _show_about(self) -> None:
-        field, row = self.message_pane.field, self.message_pane.exchange
-        if field is None or row is None or row.kind != "exchange":
-            self.about_bar.show("", "")
-            return
-        self.about_bar.show(escape_text(find_about(row, field) or field.path), describe_place(field))
-
-    def on_message_pane_other_row_wanted(self, event: MessagePane.OtherRowWanted) -> None:
-        """Show the message of another row."""
-        if 0 <= self.list_pane.cursor + event.step < self.list_pane.count_lines():
-            self.list_pane.move_to(self.list_pane.cursor + event.step)
-        else:
-            self.show_notice("this is the last row" if event.step > 0 else "this is the first row")
-
-    def on_message_pane_bytes_toggled(self) -> None:
-        """Show or hide the bytes."""
-        self.bytes_pane.toggle_class("shown")
-        self.bytes_pane.show_field(self.message_pane.message, self.message_pane.field)
-
-    def on_bytes_pane_bytes_left(self) -> None:
-        """Hide the bytes."""
-        self.bytes_pane.remove_class("shown")
-        self.message_pane.focus()
-
-    def on_bytes_pane_byte_chosen(self, event: BytesPane.ByteChosen) -> None:
-        """Put the cursor of the tree on the field of a byte."""
-        self.message_pane.go_to_field(event.side, event.byte)
-
-    def on_message_pane_search_wanted(self) -> None:
-        """Ask for a text to search."""
-        self.filter_bar.open("search", self.message_pane.searched)
-
-    def on_resize(self, event: Any) -> None:
-        """Put the bytes beside the tree where there is room."""
-        self.query_one("#message").set_class(event.size.width >= _BESIDE, "beside")
-
-    def on_descendant_focus(self) -> None:
-        """Show the keys of the pane that has the focus."""
-        pane = self.focused
-        if self.filter_bar.line.has_focus:
-            self.key_bar.show_hints(self.filter_bar.list_hints())
-        else:
-            self.key_bar.show_hints(list_hints(pane.place if isinstance(pane, LinePane) else "everywhere"))
 
     # -- views ---------------------------------------------------------------------------------------------------------
 
-    def show_view(self, pane: LinePane) -> None:
-        """Show a pane at the top of the screen, in place of the one that is there."""
-        if pane is not self.list_pane and self.is_message_shown:
-            self._hide_message()
-        self.view = pane
-        for each in (self.list_pane, self.ladder_pane, self.findings_pane, self.top_pane):
-            each.display = each is pane
-        pane.focus()
-        self.query_one(TitleBar).refresh()
-        self.show_status()
-
     def _show_row(self, number: int) -> None:
         """Show the message of a row in the list, without the filter where it does not let the row through."""
+        self._note_place("")
         line = self.list_pane.find_line_of(number)
         if not (line < self.list_pane.count_lines() and self.list_pane.number_at(line) == number):
             self.filter_by("")
@@ -386,13 +227,19 @@ class BrowseApp(App[int]):
         self.show_view(self.list_pane)
         self.list_pane.move_to(line)
         self.on_list_pane_message_wanted()
+        self._is_message_of_ladder = True
+
+    def _note_place(self, text: str, said: str = "") -> None:
+        """Note what is shown, for the way back to it, before the list shows what a filter lets through."""
+        place = Place(self.view, self.row_filter.text, self.list_pane.number_at_cursor)
+        self._earlier.add_place(place, text, said)
 
     def on_list_pane_ladder_wanted(self, event: ListPane.LadderWanted) -> None:
         """Show the ladder of what the row at the cursor is about."""
         row = self.list_pane.row
         text = LADDERS[event.name](row) if row is not None and row.kind == "exchange" else ""
         if not text:
-            self.show_notice(_NOTHING_OF_THE_KIND if row is not None else "there is no row")
+            self.show_notice(describe_missing(event.name, row))
             return
         if self.ladder_pane.question:
             self._work.send_question(Forget(self.ladder_pane.question))
@@ -407,18 +254,17 @@ class BrowseApp(App[int]):
 
     def on_findings_pane_evidence_wanted(self, event: FindingsPane.EvidenceWanted) -> None:
         """List the exchanges that show a finding."""
-        self._show_rows_that_pass(event.text, "this finding names no exchange")
-        if event.text:
-            self.show_notice(event.said)
+        self._show_rows_that_pass(event.text, "this finding names no exchange", event.said)
 
     def on_top_pane_rows_wanted(self, event: TopPane.RowsWanted) -> None:
         """List the rows of a line."""
         self._show_rows_that_pass(event.text, "")
 
-    def _show_rows_that_pass(self, text: str, otherwise: str) -> None:
+    def _show_rows_that_pass(self, text: str, otherwise: str, said: str = "") -> None:
         if not text:
             self.show_notice(otherwise)
             return
+        self._note_place(text, said)
         self.show_view(self.list_pane)
         self.filter_by(text)
 
@@ -435,12 +281,9 @@ class BrowseApp(App[int]):
         self._work.send_question(CountTop(self._asked_top, self.top_pane.by, window=self._source.live))
 
     def action_show_list(self) -> None:
-        self._show_view_or_say_shown(self.list_pane)
-
-    def _show_view_or_say_shown(self, pane: LinePane) -> None:
-        if pane.has_focus:
+        if self.list_pane.has_focus:
             self.show_notice("this is what is shown")
-        self.show_view(pane)
+        self.show_list_as_it_was()
 
     def action_show_ladder(self) -> None:
         if self.ladder_pane.question:
@@ -502,6 +345,24 @@ class BrowseApp(App[int]):
             if whole.isprintable() and (ask == "filter" or whole.startswith(text))
         )
 
+        if ask == "filter":
+            known = {**self._names, "topic": self.rows.names_of("topics")}
+            yield from (each for each in list_words_of_filters(text, known) if each[0].isprintable())
+
+    def _read_filter(self, text: str) -> str:
+        """The filter that a text stands for as it is typed: times are of the zone that is shown."""
+        if describe_filter_error(text) is not None:
+            return make_text_filter(text)
+        row = self.list_pane.row_at(0)
+        return write_offsets_at_times(text, find_zone(self._settings.zone), 0 if row is None else row.time_ns)
+
+    def _ask_names(self) -> None:
+        """Have clients and groups counted, to offer their names."""
+        for field in self._names:
+            number = self._next_number()
+            self._asked_names[number] = field
+            self._work.send_question(CountTop(number, field))
+
     def on_filter_bar_text_typed(self, event: FilterBar.TextTyped) -> None:
         """Try the filter once the typing pauses."""
         if event.ask != "filter":
@@ -513,7 +374,7 @@ class BrowseApp(App[int]):
     def _try_filter(self, text: str) -> None:
         self._pause = None
         if self.filter_bar.is_open and describe_filter_error(text) is None:
-            self.row_filter.try_text(text)
+            self.row_filter.try_text(self._read_filter(text))
             self._show_found()
             self.show_status()
 
@@ -525,9 +386,9 @@ class BrowseApp(App[int]):
                 self._pause = None
             if event.text is None:
                 self.row_filter.give_up()
+                self._show_found()
             else:
-                self.row_filter.apply_text(event.text)
-            self._show_found()
+                self._put_in_force(event.text)
             self.show_view(self.list_pane)
         elif event.text is not None and event.ask in self._takers:
             self.view.focus()
@@ -542,10 +403,16 @@ class BrowseApp(App[int]):
 
     def filter_by(self, text: str) -> None:
         """Put a filter in force."""
+        self._put_in_force(text)
+        self.show_view(self.list_pane)
+
+    def _put_in_force(self, text: str) -> None:
+        """Put a filter in force; the one before it can be brought back."""
+        if text != self.row_filter.text:
+            self._earlier.add_filter(self.row_filter.text, self.list_pane.number_at_cursor)
         self.filter_bar.add_to_history(text)
         self.row_filter.apply_text(text)
         self._show_found()
-        self.show_view(self.list_pane)
 
     def on_list_pane_quick_filter_wanted(self, event: ListPane.QuickFilterWanted) -> None:
         """Narrow the filter by what the row at the cursor is about."""
@@ -553,7 +420,7 @@ class BrowseApp(App[int]):
         more = QUICK_FILTERS[event.name](row) if row is not None and row.kind == "exchange" else ""
         text = join_with_filter(self.row_filter.text, more)
         if not more:
-            self.show_notice(_NOTHING_OF_THE_KIND if row is not None else "there is no row")
+            self.show_notice(describe_missing(event.name, row))
         elif text == self.row_filter.text:
             self.show_notice("the filter says so already")
         else:
@@ -603,47 +470,59 @@ class BrowseApp(App[int]):
     def action_edit_filter(self) -> None:
         if self.view is not self.list_pane:
             self.show_view(self.list_pane)
+        self._ask_names()
         self.filter_bar.open("filter", self.row_filter.text)
 
     def action_clear_filter(self) -> None:
         if not self.row_filter.text:
             self.show_notice("there is no filter")
+        self._earlier.forget_places()
         self.filter_by("")
 
+    def action_earlier_filter(self) -> None:
+        found = self._earlier.take_filter()
+        if found is None:
+            self.show_notice("there is no earlier filter")
+            return
+        self._go_to_filter(*found)
+        self.show_notice(f"the filter before: {found[0]}" if found[0] else "all rows, as before")
+
+    def _go_to_filter(self, text: str, number: int | None) -> None:
+        """Put an earlier filter in force, with the cursor on the row that it was on."""
+        self.list_pane.look_for_row(number)
+        self.row_filter.apply_text(text)
+        self._show_found()
+        self.show_view(self.list_pane)
+
     def action_go_back(self) -> None:
+        place = self._earlier.last_place
         if self.bytes_pane.has_focus:
             self.message_pane.focus()
-        elif self.is_message_shown:
+        elif self.is_message_shown and not self._is_message_of_ladder:
             self._hide_message()
             self.list_pane.focus()
         elif self.view is not self.list_pane:
-            self.show_view(self.list_pane)
+            self.show_list_as_it_was()
+        elif place is not None:
+            self._earlier.forget_last_place()
+            self._hide_message()
+            if place.text != self.row_filter.text:
+                self._earlier.add_filter(self.row_filter.text, self.list_pane.number_at_cursor)
+                self._go_to_filter(place.text, place.row)
+            elif place.row is not None:
+                self.list_pane.move_to(self.list_pane.find_line_of(place.row))
+            self.show_view(place.view)
+        elif self.row_filter.text:
+            self.filter_by("")
+            self.show_notice("all rows; u brings the filter back")
         else:
-            self.exit(int(Exit.DONE))
+            self.show_notice("q quits")
 
-    async def action_quit(self) -> None:
-        self.exit(int(Exit.DONE))
-
-    def _panes_shown(self) -> list[LinePane]:
-        panes: list[LinePane] = [self.view]
+    async def action_leave(self) -> None:
         if self.is_message_shown:
-            panes.append(self.message_pane)
-            if self.bytes_pane.has_class("shown"):
-                panes.append(self.bytes_pane)
-        return panes
-
-    def _focus_pane(self, step: int) -> None:
-        panes = self._panes_shown()
-        if len(panes) == 1:
-            self.show_notice("there is no other pane")
-        at = panes.index(self.focused) if self.focused in panes else 0
-        panes[(at + step) % len(panes)].focus()
-
-    def action_focus_next_pane(self) -> None:
-        self._focus_pane(1)
-
-    def action_focus_earlier_pane(self) -> None:
-        self._focus_pane(-1)
+            self._hide_message()
+        else:
+            await self.action_quit()
 
     def action_change_times(self) -> None:
         self.list_pane.time_form = self.ladder_pane.time_form = self.list_pane.time_form.next_form()

@@ -10,7 +10,7 @@ from kwcli.filter_options import WENT_WRONG, quote_filter_text
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange, Settled
 
-__all__ = ["LADDERS", "QUICK_FILTERS", "join_with_filter", "make_api_filter", "make_row_filter"]
+__all__ = ["LADDERS", "QUICK_FILTERS", "describe_missing", "join_with_filter", "make_api_filter", "make_row_filter"]
 
 
 def _make_client_filter(row: Exchange) -> str:
@@ -71,6 +71,26 @@ LADDERS: Final[dict[str, Callable[[Exchange], str]]] = {
     "group_ladder": _make_group_filter,
     "transaction_ladder": _make_transaction_filter,
 }
+
+
+# The name of an action → why it does nothing at a row, and where it does something.
+_MISSING: Final = {
+    "this_topic": "this row names no topic: f topic shows the rows that do, 4 b b all topics",
+    "this_group": "this row is of no group: f group shows the rows that are",
+    "group_ladder": "this row is of no group: f group shows the rows that are, and R works there",
+    "transaction_ladder": "this row is of no transaction: f transaction.id shows the rows that are, and X works there",
+    "this_api": "this row has no API: it is raw SASL, or no request of Kafka's",
+    "this_slow": "this row has no latency: it was not answered, or its request is not there",
+}
+
+
+def describe_missing(name: str, row: Settled | None) -> str:
+    """Why a quick filter or a ladder can be made of no row, of one that is no exchange, or of this one."""
+    if row is None:
+        return "there is no row"
+    if row.kind != "exchange":
+        return "this row is bytes that are no exchange: go to one with j or k"
+    return _MISSING.get(name, "this row has nothing of the kind")
 
 
 def join_with_filter(text: str, more: str) -> str:

@@ -29,11 +29,16 @@ class Reading(NamedTuple):
 
 
 def describe_rows(
-    reading: Reading, rows: SpooledRows, pane: ListPane, found: FoundRows | None, zone: str
+    reading: Reading, rows: SpooledRows, pane: ListPane, found: FoundRows | None, zone: str, said: str = ""
 ) -> tuple[str, str]:
-    """What is shown, on the left; the day, the position and how far reading and searching are, on the right."""
+    """What is shown, on the left; the day, the position and how far reading and searching are, on the right.
+
+    `said`: what the rows are of a finding, as in "3 examples of 5".
+    """
     source, ended = reading.source, reading.ended
     parts: list[str] = []
+    if said:
+        parts.append(said)
     if found is not None and found.order:
         parts.append(f"by {found.order}")
     if found is not None and found.text:

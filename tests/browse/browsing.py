@@ -104,6 +104,8 @@ class Browsing:
         for _ in range(500):
             self.app.take_messages()
             await pilot.pause()
+            while self.app.waiting_keys.is_busy and self.app.return_value is None:
+                await pilot.pause()
             reading = self.app.message_pane.is_reading
             if (not self.work.held or self.work.waits) and not self.searching and not reading:
                 break

@@ -62,8 +62,9 @@ def test_a_ladder_has_an_arrow_for_each_message_by_time() -> None:
         await press(browsing, pilot, "enter")
         assert browsing.app.list_pane.cursor == 14
         assert "→ request" in browsing.screen_text
-        assert "ladder of" in await press(browsing, pilot, "2")
+        assert "ladder of" in await press(browsing, pilot, "escape")
         assert "ladder of" not in await press(browsing, pilot, "escape")
+        assert "ladder of" in await press(browsing, pilot, "2")
 
     run_steps(Browsing(), steps, (110, 24))
 

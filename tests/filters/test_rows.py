@@ -140,6 +140,8 @@ ROWS: list[tuple[str, Says]] = [
     ("throttle >= 0ms", lambda r: bool(inside(r["response"], "throttle_time_ms"))),
     ("group == billing", lambda r: "billing" in _groups(r)),
     ("time >= 2026-11-21T17:35:00Z", lambda r: r["time"] >= "2026-11-21T17:35:00"),
+    ("time >= 19:35+02:00", lambda r: r["time"] >= "2026-11-21T17:35:00"),
+    ("time < 12:35-05:00", lambda r: r["time"] < "2026-11-21T17:35:00"),
     ("not (api == Fetch or error) and client", lambda r: r["api"] != "Fetch" and not r["errors"]),
     ("not error && !(api == Produce || api == Fetch)", lambda r: not r["errors"] and r["api_key"] not in (0, 1)),
 ]

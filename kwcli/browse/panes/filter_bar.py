@@ -53,6 +53,13 @@ def describe_filter_error(text: str) -> tuple[int, str] | None:
     return None
 
 
+def _find_last_part(whole: str, text: str) -> str:
+    """What a candidate adds to a text that is typed: its last word, or all where other words come before that."""
+    return (
+        (whole.rpartition(" ")[2] or whole) if whole.startswith(text) else whole[len(text.rpartition(" ")[0]) :].strip()
+    )
+
+
 class FilterLine(Input):
     """The line itself. Keys that move in the history or complete are those of a shell."""
 
@@ -108,9 +115,17 @@ class FilterBar(Vertical):
             self.text = text
 
     def __init__(
-        self, complete: Complete, describe_file: DescribeFile, can_overwrite: Callable[[str], bool], **options: Any
+        self,
+        complete: Complete,
+        describe_file: DescribeFile,
+        can_overwrite: Callable[[str], bool],
+        read_filter: Callable[[str], str],
+        **options: Any,
     ) -> None:
+        """`read_filter`: the filter that a text stands for, which may be the text; empty where it is none."""
         super().__init__(**options)
+        self._read_filter = read_filter
+        self._offered: list[str] = []  # what the next presses of Tab write in turn
         self._can_overwrite = can_overwrite
         self._refused = ""  # the name of a file that was there when it was entered
         self.overwrites = False  # whether the name was entered again then
@@ -186,10 +201,13 @@ class FilterBar(Vertical):
         self.line.cursor_position = len(text)
 
     def complete_word(self) -> None:
-        """Complete the word before the cursor as far as all candidates agree."""
+        """Complete the word before the cursor as far as all candidates agree; each in turn, where they do not."""
         if self.ask not in _COMPLETED:
             return
         text = self.line.value
+        if text in self._offered:
+            self._write(self._offered[(self._offered.index(text) + 1) % len(self._offered)])
+            return
         found = [each for each, _ in self._complete(self.ask, text)]
         if not found:
             return
@@ -200,8 +218,14 @@ class FilterBar(Vertical):
         if len(found) == 1 and self.ask == "filter" and not whole.endswith((".", "(")):
             whole += " "
         if len(whole) > len(text):
-            self.line.value = whole
-            self.line.cursor_position = len(whole)
+            self._write(whole)
+        elif not found[0].startswith(text):
+            self._write(found[0])
+            self._offered = found
+
+    def _write(self, text: str) -> None:
+        self.line.value = text
+        self.line.cursor_position = len(text)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show what the text may become, or what is wrong with it."""
@@ -214,8 +238,10 @@ class FilterBar(Vertical):
         """Take the text; a filter with an error, and a name that is taken, stay where they are."""
         event.stop()
         text = event.value.strip()
-        if self.ask == "filter" and describe_filter_error(text) is not None:
-            return
+        if self.ask == "filter":
+            if not self._read_filter(text) and text:
+                return
+            text = self._read_filter(text)
         if self.ask == "file" and self._describe_file(text)[1]:
             self.overwrites = text == self._refused and self._can_overwrite(text)
             self._refused = text
@@ -246,13 +272,18 @@ class FilterBar(Vertical):
         words = list(self._complete(self.ask, text))[: 4 * _CANDIDATES] if text or wrong is None else []
         fits = ""
         for whole, meaning in words:
-            word = whole.rpartition(" " if self.ask == "filter" else ",")[2] or whole
+            word = _find_last_part(whole, text) if self.ask == "filter" else whole.rpartition(",")[2] or whole
             said = f"{word} ({meaning})" if meaning and len(words) <= 3 else word
             if len(fits) + len(said) + 2 > room:
                 break
             fits += f"{'  ' if fits else ''}{said}"
         if fits:
             lines.append(Text(fits, style="dim", no_wrap=True))
+        read = self._read_filter(text.strip()) if self.ask == "filter" and text.strip() else ""
+        if read and wrong is not None:
+            lines.append(Text(f"Enter searches {text.strip()}: {read}", style="dim"))
+        elif read and read != text.strip():
+            lines.append(Text(f"in the zone that is shown: {read}", style="dim"))
         if wrong is not None and text.strip():
             column, why = wrong
             at = len(_TITLES["filter"]) + 2 + column

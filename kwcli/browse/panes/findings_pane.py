@@ -59,6 +59,11 @@ class FindingsPane(LinePane):
         self._causes: list[dict[str, Any]] = []
         self.to_ascii: Callable[[str], str] = str
 
+    @property
+    def awaited(self) -> str:
+        """That findings are looked for, until there are some."""
+        return "looking for findings" if self.found is None else ""
+
     def show_findings(self, found: CausesFound) -> None:
         """Show the findings on what was read so far."""
         self.found = found
@@ -95,7 +100,9 @@ class FindingsPane(LinePane):
     def make_line(self, at: int) -> Strip:
         """A line of a finding."""
         if not self._lines:
-            return Strip([Segment("looking …" if self.found is None else "nothing found", Style(dim=True))])
+            return Strip(
+                [Segment("looking for findings …" if self.found is None else "nothing found", Style(dim=True))]
+            )
         return make_strip(self.to_ascii(self._lines[at][0]))
 
     def open_line(self) -> None:
@@ -104,7 +111,7 @@ class FindingsPane(LinePane):
             row = self._causes[self._lines[self.cursor][1]]
             self.post_message(self.EvidenceWanted(make_evidence_filter(row), describe_evidence(row)))
         else:
-            self.post_notice("there is no finding")
+            self.post_notice(self.awaited or "there is no finding")
 
     def _go_to_finding(self, step: int) -> None:
         here = self._lines[self.cursor][1] if self._lines else 0

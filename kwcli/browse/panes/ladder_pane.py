@@ -76,17 +76,25 @@ class LadderPane(LinePane):
         self._messages: list[tuple[int, int, int]] = []
         self.steps: list[tuple[int, int, int]] = []
         self._wanted: int | None = None  # the row that the cursor is to be on once it is there
+        self._until = 0  # the number of the first row that was not looked at
         self.to_ascii: Callable[[str], str] = str
 
     def begin_ladder(self, question: int, about: str, number: int | None) -> None:
         """Begin a ladder, which the answer to a question fills; the cursor goes to the row with this number."""
-        self.question, self.about, self._wanted = question, about, number
+        self.question, self.about, self._wanted, self._until = question, about, number, 0
         self._messages, self.steps = [], []
         self.cursor = 0
         self.redraw_lines()
 
+    @property
+    def awaited(self) -> str:
+        """That arrows are looked for, until that of the row is there that the ladder was begun at."""
+        needed = min((self._wanted or 0) + 1, self.rows.end)
+        return "looking for the ladder" if self.question and self._until < needed else ""
+
     def take_part(self, part: RowsFound) -> None:
         """Add the arrows of some rows."""
+        self._until = part.until
         numbers, times = array("Q"), array("Q")
         numbers.frombytes(part.rows)
         times.frombytes(part.times)

@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from kwcli.browse.actions import ACTIONS, Place, bindings_of
+from kwcli.browse.actions import ACTIONS, Place, bindings_of, key_names
 
 __all__ = ["CURSOR", "LinePane"]
 
@@ -25,6 +25,8 @@ CURSOR: Final = Style(reverse=True)
 _BOLD_CURSOR: Final = Style(reverse=True, bold=True)
 _OTHER_CURSOR: Final = Style(underline=True)
 _DIGITS_MOST: Final = 9  # of a number before a key
+# Panes that a digit shows; in others it is always of a number.
+_VIEWS: Final = frozenset(("list", "ladder", "findings", "top"))
 _SIDEWAYS: Final = 8  # cells that one key scrolls
 
 
@@ -67,6 +69,11 @@ class LinePane(ScrollView, can_focus=True):
     def make_line(self, at: int) -> Strip:
         """A line."""
         raise NotImplementedError
+
+    @property
+    def awaited(self) -> str:
+        """What keys wait for where lines are still to be found, as in "looking for findings"; empty for nothing."""
+        return ""
 
     def make_titles(self) -> Strip:
         """The line above the pane, where it is at the top of the screen."""
@@ -153,12 +160,14 @@ class LinePane(ScrollView, can_focus=True):
     def on_key(self, event: Key) -> None:
         """Take the digits of a number for the key after them, as vim does; Esc forgets them.
 
-        A digit that shows another pane does so, unless a number has begun, be it by a 0.
+        A digit that shows another view does so where views are, unless a number has begun, be it by a 0.
         """
         self._number = 0
         if event.key.isdecimal() and (self._typed or not self._shows_other_pane(event.key)):
             self._typed = (self._typed + event.key)[:_DIGITS_MOST]
-            self.post_notice(f"{self._typed}: then j or k moves by so many lines, G goes to that line")
+            self.post_notice(
+                f"{self._typed}: then j or k moves by so many lines, G goes to that line{self._name_view()}"
+            )
         elif self._typed and event.key == "escape":
             self._typed = ""
             self.post_notice("")
@@ -170,7 +179,12 @@ class LinePane(ScrollView, can_focus=True):
 
     def _shows_other_pane(self, digit: str) -> bool:
         shown = next((action.name for action in ACTIONS if digit in action.keys), "")
-        return bool(shown) and shown != f"show_{self.place}"
+        return self.place in _VIEWS and bool(shown) and shown != f"show_{self.place}"
+
+    def _name_view(self) -> str:
+        """The key of the view that a digit shows elsewhere."""
+        keys = next((action.keys for action in ACTIONS if self._typed in action.keys), ())
+        return f"; {key_names(keys)[-1]} shows the view" if keys and self.place not in _VIEWS else ""
 
     # -- actions -------------------------------------------------------------------------------------------------------
 

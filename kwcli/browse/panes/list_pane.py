@@ -91,6 +91,7 @@ class ListPane(LinePane):
         self.is_sorted = False
         self.time_form = TimeForm.ABSOLUTE
         self.follows = False  # the cursor stays on the last row
+        self._looks_for: int | None = None  # the row that the cursor goes to once it is there, or the nearest one
         self._strips: OrderedDict[int, Strip] = OrderedDict()
         self._lines: TextLines | None = None
         self._chosen: ChosenLines | None = None
@@ -131,17 +132,50 @@ class ListPane(LinePane):
             return self.numbers.index(number)
         return len(self.numbers)
 
-    def show_numbers(self, numbers: array[int] | None, *, is_sorted: bool = False) -> None:
-        """Show these rows, or all; the cursor stays on its row, or goes to the next one that is there.
+    @property
+    def number_at_cursor(self) -> int | None:
+        """The number in the spool of the row at the cursor; None where there is none."""
+        return self.number_at(self.cursor) if self.cursor < self.count_lines() else None
+
+    def show_numbers(self, numbers: array[int] | None, *, is_sorted: bool = False, until: int = 0) -> None:
+        """Show these rows, or all; the cursor stays on its row, or goes to the nearest one that is there.
 
         `is_sorted`: they are in another order than that of their numbers; a cursor at the top of it stays there.
+        `until`: the number of the first row of which it is not known whether it is one of them.
         """
-        number = self.number_at(self.cursor) if self.count_lines() else 0
+        if self._looks_for is None:
+            self._looks_for = self.number_at_cursor
         begins = is_sorted and (not self.is_sorted or not self.cursor)
         self.numbers, self.is_sorted = numbers, is_sorted
-        self.cursor = 0 if begins else max(0, min(self.find_line_of(number), self.count_lines() - 1))
+        if begins:
+            self.cursor, self._looks_for = 0, None
+        self.go_to_nearest_row(until)
         self.redraw_lines()
         self.call_after_refresh(self.show_cursor)
+
+    def look_for_row(self, number: int | None) -> None:
+        """Have the cursor go to a row as soon as it is among those that are shown, or to the nearest one."""
+        self._looks_for = number
+
+    def looks_for_row(self, until: int) -> bool:
+        """Whether rows that were not looked at, from `until` on, may be nearer to the one that is looked for."""
+        number = self._looks_for
+        return number is not None and number >= until and self.count_lines() > 0
+
+    def go_to_nearest_row(self, until: int) -> None:
+        """Put the cursor on the row that it was on, or on the nearest one; again while rows before `until` are all."""
+        number = self._looks_for
+        if number is None or not self.count_lines():
+            return
+        line = min(self.find_line_of(number), self.count_lines() - 1)
+        if line and not self.is_sorted and self.number_at(line) - number > number - self.number_at(line - 1) >= 0:
+            line -= 1
+        if line != self.cursor:
+            self.cursor = line
+            self.redraw_lines()
+            self.call_after_refresh(self.show_cursor)
+        if number < until:
+            self._looks_for = None
 
     def take_new_rows(self) -> None:
         """Draw rows that have come; the line at the top stays where it is, unless the list follows."""
@@ -283,8 +317,11 @@ class ListPane(LinePane):
     def action_earlier_records(self) -> None:
         self.post_message(self.RecordsWanted(-1))
 
-    async def action_leave_list(self) -> None:
+    async def action_go_back_from_list(self) -> None:
         await self.app.run_action("go_back")
+
+    async def action_leave_list(self) -> None:
+        await self.app.run_action("leave")
 
     def action_connection_ladder(self) -> None:
         self.post_message(self.LadderWanted("connection_ladder"))
@@ -328,6 +365,7 @@ class ListPane(LinePane):
 
     def move_to(self, at: int) -> None:
         """Put the cursor on a row; a list that follows new rows does so only from its last one."""
+        self._looks_for = None
         if at < self.count_lines() - 1:
             self.follows = False
         super().move_to(at)

@@ -57,6 +57,11 @@ class TopPane(LinePane):
         self._opens = False  # the line at the cursor is to be opened as soon as it is counted
         self.to_ascii: Callable[[str], str] = str
 
+    @property
+    def awaited(self) -> str:
+        """That rows are counted, until they are."""
+        return "counting" if self.counted is None else ""
+
     def take_counts(self, counted: TopCounted) -> None:
         """Show counts, and do what keys have asked for meanwhile."""
         self.counted = counted

@@ -1,0 +1,85 @@
+"""Texts that are no filter, and times without a zone, in; the filter that they stand for out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("textual", reason="kw browse needs textual")
+
+from decoders.filters import parse
+from kwcli.browse.search_words import list_words_of_filters, make_text_filter
+from kwcli.browse.times_in_filters import write_offsets_at_times
+from kwcli.output.short_texts import find_zone
+from tests.browse.browsing import Browsing, run_steps
+from tests.browse.test_filter import count_matches
+from tests.browse.test_ways import press
+
+SIZE = (100, 30)
+# 2026-11-21T17:34:43Z, in winter.
+FIRST_NS = 1795282483 * 10**9
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("time>=19:35:07", "time>=19:35:07+02:00"),
+        ("error and time < 19:35", "error and time < 19:35+02:00"),
+        ("time >= 2026-11-21T19:35:07.5", "time >= 2026-11-21T19:35:07.5+02:00"),
+        ('time >= "2026-07-21 19:35"', 'time >= "2026-07-21 19:35+03:00"'),
+        ("time >= 2026-11-21", "time >= 2026-11-21T00:00+02:00"),
+        ("time >= 17:35Z", "time >= 17:35Z"),
+        ("time >= 17:35+01:00", "time >= 17:35+01:00"),
+        ("(time>17:35) or value == 17:35", "(time>17:35+02:00) or value == 17:35"),
+    ],
+)
+def test_times_without_a_zone_are_of_the_zone_that_is_shown(typed: str, read: str) -> None:
+    assert write_offsets_at_times(typed, find_zone("Europe/Helsinki"), FIRST_NS) == read
+    assert write_offsets_at_times(typed, find_zone(""), FIRST_NS) == typed
+    parse(read)
+
+
+def test_a_time_off_the_screen_finds_the_rows_that_show_it() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        await press(browsing, pilot, "Z", *"Europe/Helsinki", "enter")
+        assert "19:34:43" in browsing.screen_text
+        assert "in the zone that is shown: time>=19:35:07+02:00" in await press(browsing, pilot, "f", *"time>=19:35:07")
+        await press(browsing, pilot, "enter")
+        assert 0 < browsing.app.list_pane.count_lines() == count_matches("time>=17:35:07") < 193
+
+    run_steps(Browsing(), steps, SIZE)
+
+
+@pytest.mark.parametrize("word", ["billing-2", "/ledger", "506", "order 5", "LEADER", "Fetch", "a.b[c", "client.id"])
+def test_a_word_that_is_no_filter_is_searched_in_what_rows_show(word: str) -> None:
+    parse(make_text_filter(word))
+
+
+@pytest.mark.parametrize("text", ["error and topc", "topic ==", "", "not x", "client_id in (a", "(a"])
+def test_what_is_a_filter_with_an_error_is_none(text: str) -> None:
+    assert make_text_filter(text) == ""
+
+
+def test_enter_searches_a_word_and_says_so_before() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        app = browsing.app
+        assert "Enter searches billing-2: client_id ~ billing-2 or" in await press(browsing, pilot, "f", *"billing-2")
+        await press(browsing, pilot, "enter")
+        assert app.row_filter.text == make_text_filter("billing-2")
+        assert app.list_pane.count_lines() == count_matches("client_id ~ billing-2 or value ~ billing-2")
+        await press(browsing, pilot, "F", "f", *"illing-2", "tab")
+        assert app.filter_bar.line.value == "client_id == billing-2 "
+
+    run_steps(Browsing(), steps, SIZE)
+
+
+def test_words_are_offered_by_the_last_part_of_a_field_and_by_names_that_have_them() -> None:
+    found = [each for each, _ in list_words_of_filters("error and isol", {})]
+    assert found[0] == "error and request.isolation_level"
+    names = {"client_id": {"billing-1", "web"}, "topic": {"billing.eu"}}
+    assert [each for each, _ in list_words_of_filters("billing", names)] == [
+        "client_id == billing-1",
+        'topic == "billing.eu"',
+    ]
+    assert list(list_words_of_filters("topic == bill", names)) == []
