@@ -66,13 +66,15 @@ class Scene:
         says: tuple[int, int] | None = None,
         again: int = 0,
         stuck: int = 0,
+        refused_at: int = 0,
     ) -> Scene:
         """A request, answered `took` seconds later (inf: never), or the connection ends then (`ends`: FIN or RST).
 
         `cut`: as many bytes lack at the request's end; `behind`: bytes behind its last field; `answered_as`: a foreign
         correlation id of the answer, `answered_in`: another version of its layout; `says`:
         another API key and version in the request's header; `again`: it is sent so often again, each second;
-        `stuck`: the answer's first 1000 bytes alone are sent, and so often again, each second.
+        `stuck`: the answer's first 1000 bytes alone are sent, and so often again, each second; `refused_at`: the client
+        resets the connection after as many bytes of the answer.
         """
         key, version = what
         self._asked += 1
@@ -105,8 +107,11 @@ class Scene:
             frame = pack(">i", len(frame)) + frame
             for number in range(1 + stuck):
                 flags = ACK | PUSH | (_AGAIN if number else 0)
-                part = frame[:1000] if stuck else frame
+                part = frame[:1000] if stuck else frame[:refused_at] if refused_at else frame
                 self._segments.append((now + round(took * NS) + number * NS, its, False, flags, part))
+            if refused_at:
+                self._segments.append((now + round(took * NS) + 1000, its, True, RST | ACK, b""))
+                del self._lines[place]
         return self
 
     def reset(self, at: float, *, by_broker: bool = True, broker: str = BROKER) -> Scene:

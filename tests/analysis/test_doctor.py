@@ -54,6 +54,7 @@ from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
 from tests.analysis.attack_scenes import ATTACK_BESIDES, ATTACK_NEAR, ATTACK_SCENES
 from tests.analysis.cause_scenes import CAUSE_BESIDES, CAUSE_NEAR, CAUSE_SCENES
+from tests.analysis.cluster_scenes import CLUSTER_NEAR, CLUSTER_SCENES
 from tests.analysis.identity_scenes import IDENTITY_BESIDES, IDENTITY_NEAR, IDENTITY_SCENES
 from tests.analysis.key_scenes import KEY_NEAR, KEY_SCENES
 from tests.analysis.network_scenes import DEAD_ENTRY, NETWORK_BESIDES, NETWORK_NEAR, NETWORK_SCENES
@@ -706,6 +707,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     *RECORD_SCENES,
     *KEY_SCENES,
     *IDENTITY_SCENES,
+    *CLUSTER_SCENES,
     *REFUSAL_SCENES,
     *CAUSE_SCENES,
     *SILENCE_SCENES,
@@ -1113,6 +1115,7 @@ NEAR: list[tuple[str, Scene]] = [
     *RECORD_NEAR,
     *KEY_NEAR,
     *IDENTITY_NEAR,
+    *CLUSTER_NEAR,
     *REFUSAL_NEAR,
     *CAUSE_NEAR,
     *SILENCE_NEAR,

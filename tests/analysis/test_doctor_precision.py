@@ -18,6 +18,7 @@ from decoders.analysis.doctor.finding_kinds import FINDINGS
 from kwcli.run_environment import Exit
 from tests.analysis.attack_scenes import ATTACK_SCENES
 from tests.analysis.cause_scenes import CAUSE_SCENES
+from tests.analysis.cluster_scenes import CLUSTER_SCENES
 from tests.analysis.faults.actors import Fault
 from tests.analysis.faults.clients import CLIENT_FAULTS
 from tests.analysis.faults.links import LINK_FAULTS
@@ -192,7 +193,17 @@ LIVE: Final = {
 STAGED: Final = {
     *("start-repeated", "coordinator-never", "codec-too-new", "members-idle", "fetch-abandoned", "keys-apart"),
     *(
-        {row[0] for row in (*ATTACK_SCENES, *CAUSE_SCENES, *RECORD_SCENES, *SILENCE_SCENES, *NETWORK_SCENES)}
+        {
+            row[0]
+            for row in (
+                *ATTACK_SCENES,
+                *CAUSE_SCENES,
+                *CLUSTER_SCENES,
+                *RECORD_SCENES,
+                *SILENCE_SCENES,
+                *NETWORK_SCENES,
+            )
+        }
         - {"written-twice"}
     ),
 }

@@ -178,6 +178,13 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     ("offsets-set", ("offset-out-of-range", "read-past"), _topics),
     ("heartbeats-late", ("rebalance-storm", "member-fenced"), _groups),
     *(
+        ("answer-too-large", effects, shared)
+        for effects, shared in (
+            (("unanswered", "connection-churn", "metadata-storm"), _clients),
+            (("poll-stopped", "group-behind", "lag-growing", "rebalance-storm"), _groups),
+        )
+    ),
+    *(
         ("fetch-abandoned", effects, shared)
         for effects, shared in (
             (("unanswered", "connection-churn", "metadata-storm"), _clients),

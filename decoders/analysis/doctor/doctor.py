@@ -30,7 +30,7 @@ from decoders.analysis.doctor.observe_odd_bytes import (
     observe_odd_bytes,
     observe_protocol_of_connection,
 )
-from decoders.analysis.doctor.observe_positions import observe_unread_answer
+from decoders.analysis.doctor.observe_positions import observe_answer_broken_off, observe_unread_answer
 from decoders.analysis.doctor.observe_values import observe_subjects, observe_values
 from decoders.analysis.doctor.refused.explain_other_nodes import NOT_LEADER, observe_named_leaders
 from decoders.analysis.doctor.refused.observe_refusals import RefusedExchange
@@ -362,6 +362,8 @@ class Doctor:
             if closed not in ("fin", "rst"):
                 observe_unread_answer(self._seen, client)
             observe_waiting_fetch(self._seen, exchange, client)
+            if not (exchange.extra and exchange.extra.get("retransmitted")):
+                observe_answer_broken_off(self._seen, exchange, client)
         if size >= _SIZED and closed in ("fin", "rst"):
             its = self._seen.get_or_make("size-refused", client, exchange.connection_info.broker, api_key)
             its.count_exchange(exchange)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.exchange_facts import topic_of_element
+from decoders.analysis.read_dimension_values import host_of
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TopicArray, structs_at
 from decoders.protocol_facts.api_keys import LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
 
 __all__ = [
+    "observe_answer_broken_off",
     "observe_committed_offsets",
     "observe_fetched_offsets",
     "observe_held_records",
@@ -31,6 +33,8 @@ __all__ = [
 _COMMITTED, _ = TOPIC_ARRAYS[OFFSET_COMMIT]
 _, _, _FETCHED, _FETCHED_BY_GROUP = TOPIC_ARRAYS[OFFSET_FETCH]
 _ASKED, _LISTED = TOPIC_ARRAYS[LIST_OFFSETS]
+# No client has a limit below it for the answers that it takes.
+_LARGE: Final = 1 << 10
 # The time stamps that ask for the begin and the end of a log.
 _EARLIEST, _LATEST = -2, -1
 _NAMES: Final = {_EARLIEST: "start", _LATEST: "end"}
@@ -116,6 +120,22 @@ def observe_held_records(
     its.count_exchange(exchange)
     its.count_name("clients", client)
     its.count_name("brokers", exchange.connection_info.broker)
+
+
+def observe_answer_broken_off(seen: Observations, exchange: Exchange, client: str) -> None:
+    """Observe a Fetch whose answer was begun and not finished when the connection ended, though no packet was lost."""
+    size = exchange.response_size or 0
+    if exchange.response_ns is None or size < _LARGE or exchange.closed not in ("fin", "rst"):
+        return
+    info = exchange.connection_info
+    its = seen.get_or_make("broken-off", client, host_of(info.client), info.broker)
+    its.count_exchange(exchange)
+    its.keep_greatest("least", -size)
+    its.keep_greatest("most", size)
+    for element in structs_at(exchange.view("request"), "topics"):
+        topic = topic_of_element(exchange, element)
+        for part in structs_at(element, "partitions"):
+            its.count_name("positions", f"{topic} {part.get('partition')} {part.get('fetch_offset')}")
 
 
 def observe_unread_answer(seen: Observations, client: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from itertools import combinations, pairwise
+from operator import itemgetter
 from typing import Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import (
@@ -18,12 +19,13 @@ from decoders.analysis.doctor.diagnosis_input import (
     merge_observations,
     most_frequent_clients,
 )
+from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.doctor.refused.explain_positions_outside import explain_place_outside
 from decoders.analysis.doctor.refused.refused_request_findings import describe_change
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import LIST_OFFSETS
-from decoders.wire.format_and_escape_text import describe_duration
+from decoders.wire.format_and_escape_text import describe_duration, format_size
 
 __all__ = ["MEMBERS", "list_stranded_members"]
 
@@ -241,6 +243,31 @@ def _find_stranded_members(case: Case) -> Iterator[Found]:
             yield case.make_finding("position-missing", whole, **about)
 
 
+def _find_answers_broken_off(case: Case) -> Iterator[Found]:
+    """Clients that close the connection inside of each large answer to a Fetch of one position: too large for them."""
+    for (client, _, broker), seen in case.seen.items_of_kind("broken-off"):
+        position, times = max(seen.names.get("positions", {}).items(), key=itemgetter(1, 0), default=("", 0))
+        answered = case.seen.get_observation("answered", broker)
+        runs = answered is not None and any(seen.first // NS < at for at in answered.list_marked_seconds())
+        if times < _ABANDONED_LEAST or 2 * times < seen.count or not runs or case.holes:
+            continue
+        topic, number, offset = position.rsplit(" ", 2)
+        ends = [
+            its.most["end"]
+            for _, its in case.find_items("read", (0, 2, 3), (client, topic, int(number)))
+            if its.last > seen.last
+        ]
+        went_on = max(ends, default=0) > int(offset)
+        kind = FINDINGS["answer-too-large"]
+        groups = sorted({str(group) for (group, who), _ in case.seen.items_of_kind("joined") if who == client})
+        about: dict[str, Any] = {"client": client, "client_id": client, "clients": [client], "broker": broker}
+        about |= {"topic": topic, "partition": int(number), "offset": f"{int(offset):,}", "times": f"{times:,}"}
+        about |= {"group": groups[0] if len(groups) == 1 else None, "went_on": went_on or None}
+        least, most = format_size(-seen.most["least"]), format_size(seen.most["most"])
+        about["size"] = least if least == most else f"{least} to {most}"
+        yield Found("answer-too-large", kind.went_on if went_on else kind.severity, seen, about)
+
+
 def _find_abandoned_fetches(case: Case) -> Iterator[Found]:
     """Consumers that give up each Fetch before the time is over for which they let the broker wait.
 
@@ -273,5 +300,6 @@ MEMBERS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_groups_behind,
     _find_foreign_offsets,
     _find_stranded_members,
+    _find_answers_broken_off,
     _find_abandoned_fetches,
 )

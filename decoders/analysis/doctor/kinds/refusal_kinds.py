@@ -54,6 +54,17 @@ REFUSAL_KINDS: Final[dict[str, FindingKind]] = {
         "likely its members ({clients}) handle records more slowly than producers write them, or one of them is stuck",
         "do less work for each record, add members (and partitions), or find what they wait for",
     ),
+    "answer-too-large": FindingKind(
+        ERROR,
+        "{client} closes the connection inside of each answer to its Fetch of {topic}-{partition} from offset {offset}"
+        " ({size}, {times} times): likely it takes no answer as large",
+        "it gets no further there: a broker gives at least one batch, however large it is, and the client takes no"
+        " answer above its own limit (librdkafka: receive.message.max.bytes, 100 MB by default), so it closes and asks"
+        " again; fetch.message.max.bytes and fetch.max.bytes do not make the batch smaller",
+        "raise receive.message.max.bytes of the client above the largest batch (message.max.bytes of brokers,"
+        " max.message.bytes of the topic); have producers write smaller batches",
+        went_on=WARNING,
+    ),
     "fetch-abandoned": FindingKind(
         ERROR,
         "{client}{of_group} gets nothing of {places}: it gives up each Fetch, {tally} times, and sends the next on a"
