@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from decoders.protocol_facts.api_keys import FETCH, HEARTBEAT
+from decoders.protocol_facts.api_keys import FETCH, HEARTBEAT, JOIN_GROUP, METADATA, PRODUCE
+from decoders.records.encode_batches import encode_batch
+from decoders.records.record_and_batch import Batch, Record
 from tests.analysis.scenes import Scene
 
 _BEAT: Final = {"group_id": "billing"}
+_NODES: Final = [{"node_id": 1, "host": "10.0.0.9", "port": 9092}]
+_JOIN: Final = {"group_id": "mailers", "protocol_type": "consumer", "protocols": []}
+_JOINED: Final = {"generation_id": 1, "member_id": "m", "leader": "m", "protocol_name": "range", "members": []}
+CREATE_PARTITIONS: Final = 37
 
 
 def broken_off(times: int, *, offset: int = 80, moves: int = 0, size: int = 9000, alone: bool = False) -> Scene:
@@ -26,14 +32,72 @@ def broken_off(times: int, *, offset: int = 80, moves: int = 0, size: int = 9000
     return scene if alone else scene.ask(3.5, (HEARTBEAT, 3), _BEAT, {}, client="other")
 
 
+def partitions_added(
+    *,
+    until: int = 30,
+    counts: tuple[int, int] = (2, 3),
+    written: int = 2,
+    read: int = 0,
+    by: str = "",
+    joins: bool = True,
+) -> Scene:
+    """A topic that has more partitions from 5 s on, one of which is `written` from then on, and a member of a group.
+
+    The member reads partition 0 each second, and `read` as well from 10 s on.
+    """
+    scene = Scene()
+    if joins:
+        scene.ask(0, (JOIN_GROUP, 5), {**_JOIN, "member_id": "m"}, _JOINED, client="mail")
+    for second, count in enumerate(counts):
+        parts = [
+            {"partition_index": number, "leader_id": 1, "replica_nodes": [1], "isr_nodes": [1]}
+            for number in range(count)
+        ]
+        answer = {"brokers": _NODES, "topics": [{"name": "orders", "partitions": parts}]}
+        scene.ask(0.1 + 5 * second, (METADATA, 9), {}, answer, client="shop")
+    if by:
+        asked = {"topics": [{"name": "orders", "count": counts[1]}], "timeout_ms": 1000}
+        scene.ask(4, (CREATE_PARTITIONS, 2), asked, {"results": [{"name": "orders"}]}, client=by)
+    for at in range(1, until):
+        if at > 5:
+            part = {"index": written, "records": encode_batch([Record(0, 0, None, b"%d" % at)], Batch())}
+            topics = [{"name": "orders", "partition_data": [part]}]
+            taken = [{"index": written, "error_code": 0, "base_offset": at}]
+            answer = {"responses": [{"name": "orders", "partition_responses": taken}]}
+            scene.ask(at, (PRODUCE, 8), {"acks": -1, "topic_data": topics}, answer, client="shop")
+        places = {0, read if at > 10 else 0}
+        asks = [{"partition": number, "fetch_offset": 5} for number in places]
+        got = [{"partition_index": number, "error_code": 0, "high_watermark": 5, "records": b""} for number in places]
+        request: dict[str, Any] = {
+            "max_wait_ms": 500,
+            "min_bytes": 1,
+            "topics": [{"topic": "orders", "partitions": asks}],
+        }
+        scene.ask(
+            at + 0.2, (FETCH, 11), request, {"responses": [{"topic": "orders", "partitions": got}]}, client="mail"
+        )
+    return scene
+
+
 CLUSTER_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("answer-too-large", broken_off(5), "error"),
         "albums closes the connection inside of each answer to its Fetch of photos-0 from offset 80 (9.1kB, 5 times)",
     ),
+    (
+        *("partitions-added", partitions_added(by="ops"), "warning"),
+        "group mailers does not read orders-2, added by ops at 14:13:24 UTC (topic orders had 2 partitions, has 3),"
+        " while shop writes there",
+    ),
+    ("partitions-added", partitions_added(), "warning", "does not read orders-2, added at 14:13:25 UTC"),
 ]
 CLUSTER_NEAR: Final[list[tuple[str, Scene]]] = [
     ("answer-too-large", broken_off(2)),  # programs end in the middle of an answer
     ("answer-too-large", broken_off(5, moves=1)),
     ("answer-too-large", broken_off(5, alone=True)),  # the broker may have ended
+    ("partitions-added", partitions_added(read=2)),
+    ("partitions-added", partitions_added(until=12)),  # soon is soon enough
+    ("partitions-added", partitions_added(written=0)),  # nobody writes there
+    ("partitions-added", partitions_added(counts=(3, 3))),
+    ("partitions-added", partitions_added(joins=False)),  # a client without a group reads what it wants
 ]

@@ -519,7 +519,10 @@ def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> No
                 continue
             trouble = True
             _observe_unhealthy_partition(seen, exchange, client, (what, topic, part), nodes, absent)
-        its.keep_greatest("partitions", len(element.get("partitions") or ()))
+        count = len(element.get("partitions") or ())
+        if its.most.get("partitions") != count:
+            seen.get_or_make("partition-count", topic, count).count_answer(exchange)
+            its.keep_greatest("partitions", count)
         if epochs:
             its.keep_first_and_last("epochs", time_ns, epochs)
         if not trouble:

@@ -30,6 +30,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     rate_per_second,
 )
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER, SEVERITIES, TOO_FEW_REPLICAS
+from decoders.analysis.doctor.groups.added_partition_findings import ADDED_PARTITIONS
 from decoders.analysis.doctor.groups.member_findings import MEMBERS
 from decoders.analysis.doctor.groups.rebalance_findings import REBALANCES
 from decoders.analysis.doctor.identities.identity_findings import (
@@ -668,6 +669,7 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
         *POSITIONS,
         *MEMBERS,
         *MOVES,
+        *ADDED_PARTITIONS,
         _find_unhealthy_partitions,
         _find_replicas_out_of_sync,
         _find_lagging_followers,

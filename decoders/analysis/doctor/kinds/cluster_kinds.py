@@ -95,6 +95,16 @@ CLUSTER_KINDS: Final[dict[str, FindingKind]] = {
         "set the group's offsets (kafka-consumer-groups --reset-offsets); raise offsets.retention.minutes for groups"
         " that are away for days",
     ),
+    "partitions-added": FindingKind(
+        WARNING,
+        "group {group} does not read {places}, added{who} at {at} (topic {topic} had {old} partitions, has {new}),"
+        " while {writers} {verb} there",
+        "members learn of added partitions when they next ask for the topic's metadata (metadata.max.age.ms, in"
+        " librdkafka topic.metadata.refresh.interval.ms: 5 minutes by default), and join the group again then; what is"
+        " written until then is read late, and with auto.offset.reset=latest never",
+        "restart the members, which reads the added partitions at once; set auto.offset.reset=earliest, and lower"
+        " metadata.max.age.ms before partitions are added",
+    ),
     "assigned-unread": FindingKind(
         WARNING,
         "{client} in group {group} has {places} and asked for no record of it in {time}, while it reads others",

@@ -1,0 +1,101 @@
+"""Observations in; findings about groups that do not read partitions which were added to their topics out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from decoders.analysis.doctor.diagnosis_input import LISTED, NS, Case, Found, escape_for_sentence, format_clock
+from decoders.analysis.doctor.observations import Observation
+from decoders.named_tuple import NamedTuple
+
+__all__ = ["ADDED_PARTITIONS"]
+
+
+class _Growth(NamedTuple):
+    """Partitions from the number `old` on that a topic was given: since when, by whom, and the answers that show it."""
+
+    old: int
+    new: int
+    since_ns: int
+    who: str | None
+    seen: Observation
+
+
+def _find_growth(case: Case, topic: str, counts: list[tuple[int, Observation]]) -> _Growth | None:
+    """The first time that answers list more partitions of a topic than before; None where they never do."""
+    ordered = sorted(counts, key=lambda item: (item[1].first, item[0]))
+    old = ordered[0][0]
+    larger = [(count, seen) for count, seen in ordered if count > old]
+    if not old or not larger:
+        return None
+    seen = larger[0][1]
+    since, who = seen.first, None
+    for (_, name, _, _, client), change in case.find_items("changed", (0, 2), ("topic", "partitions")):
+        if name == topic and change.first <= since and change.first >= ordered[0][1].first:
+            since, who = change.first, client
+    return _Growth(old, max(count for count, _ in larger), since, who, seen)
+
+
+def _find_unread_partitions(case: Case) -> Iterator[Found]:
+    """Groups of which no member asks for a partition that was added to a topic that they read, and is written."""
+    if case.holes or case.lacks_nodes:
+        return
+    counts: dict[str, list[tuple[int, Observation]]] = defaultdict(list)
+    for (topic, count), seen in case.seen.items_of_kind("partition-count"):
+        counts[topic].append((count, seen))
+    for topic, some in counts.items():
+        growth = _find_growth(case, topic, some) if len(some) > 1 else None
+        if growth is None or case.last - growth.since_ns < case.limits["unread.least"] * NS:
+            continue
+        sizes = case.seen.get_observation("skew", topic)
+        written = sizes.names.get("partitions", {}) if sizes is not None else {}
+        added = [number for number in range(growth.old, growth.new) if str(number) in written]
+        asked: dict[str, set[int]] = defaultdict(set)
+        for (client, _, number), _ in case.find_items("asked", (1,), (topic,)):
+            asked[client].add(number)
+        groups: dict[str, list[str]] = defaultdict(list)
+        for (group, client), _ in case.seen.items_of_kind("joined"):
+            if client in asked:
+                groups[group].append(client)
+        for group, clients in groups.items():
+            unread = [number for number in added if not any(number in asked[client] for client in clients)]
+            if unread and any(_reads_until(case, client, growth.since_ns) for client in clients):
+                yield _make_finding(case, topic, growth, unread, (group, clients))
+
+
+def _reads_until(case: Case, client: str, since_ns: int) -> bool:
+    """Whether a client fetches for long enough after that time to have asked for what was added."""
+    reading = case.seen.get_observation("reading", client)
+    until = max(reading.list_marked_seconds(), default=0) if reading is not None else 0
+    return until * NS - since_ns >= case.limits["unread.least"] * NS - NS
+
+
+def _make_finding(case: Case, topic: str, growth: _Growth, unread: list[int], readers: tuple[str, list[str]]) -> Found:
+    group, clients = readers
+    whole = Observation()
+    whole.merge(growth.seen)
+    whole.count, whole.first, whole.last = len(unread), growth.since_ns, case.last
+    taken = case.seen.items_of_kind("sequence")
+    writers = sorted(
+        {
+            client
+            for (
+                client,
+                where,
+                number,
+                _,
+            ), _ in taken
+            if where == topic and number in unread
+        }
+    )
+    about: dict[str, Any] = {"group": group, "topic": topic, "clients": sorted(clients)[:LISTED]}
+    about |= {"partitions": unread[:LISTED], "places": [f"{topic}-{number}" for number in unread]}
+    about["who"] = f" by {escape_for_sentence(growth.who)}" if growth.who is not None else None
+    about |= {"at": format_clock(growth.since_ns), "writers": writers, "old": growth.old, "new": growth.new}
+    about["verb"] = "writes" if len(writers) == 1 else "write"
+    return case.make_finding("partitions-added", whole, **about)
+
+
+ADDED_PARTITIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (_find_unread_partitions,)
