@@ -14,6 +14,7 @@ _NODES: Final = [{"node_id": 1, "host": "10.0.0.9", "port": 9092}]
 _JOIN: Final = {"group_id": "mailers", "protocol_type": "consumer", "protocols": []}
 _JOINED: Final = {"generation_id": 1, "member_id": "m", "leader": "m", "protocol_name": "range", "members": []}
 CREATE_PARTITIONS: Final = 37
+VOTE: Final = 52
 
 
 def broken_off(times: int, *, offset: int = 80, moves: int = 0, size: int = 9000, alone: bool = False) -> Scene:
@@ -79,6 +80,32 @@ def partitions_added(
     return scene
 
 
+def vote(scene: Scene, at: float, node: int, cluster: str, host: str, *, code: int = 0) -> Scene:
+    """A node asks the controller on a host for its vote."""
+    client, broker = f"raft-client-{node}", f"{host}:9093"
+    return scene.ask(
+        at, (VOTE, 0), {"cluster_id": cluster, "topics": []}, {"error_code": code}, client=client, broker=broker
+    )
+
+
+def formatted_anew(*, code: int = 104) -> Scene:
+    """Node 3 asks the other two for their votes with a cluster id that they have not, and refuses the leader's vote."""
+    scene = Scene().ask(0, (METADATA, 9), {}, {"brokers": _NODES, "cluster_id": "A", "topics": []}, client="shop")
+    for number in range(9):
+        vote(scene, 1 + number, 3, "B", f"10.0.0.{8 + number % 2}", code=code)
+        vote(scene, 1.5 + number, 1, "A", "10.0.0.7", code=code)
+    return scene
+
+
+def clusters_told(*answers: tuple[str, str, str]) -> Scene:
+    """Answers to Metadata, one each second: the broker's host, its cluster id, and the host that it lists as node 1."""
+    scene = Scene()
+    for at, (host, cluster, node) in enumerate(answers):
+        listed = {"brokers": [{"node_id": 1, "host": node, "port": 9092}], "cluster_id": cluster, "topics": []}
+        scene.ask(at, (METADATA, 9), {}, listed, client="shop", broker=f"{host}:9092")
+    return scene
+
+
 CLUSTER_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("answer-too-large", broken_off(5), "error"),
@@ -90,6 +117,18 @@ CLUSTER_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         " while shop writes there",
     ),
     ("partitions-added", partitions_added(), "warning", "does not read orders-2, added at 14:13:25 UTC"),
+    (
+        *("cluster-mixed", formatted_anew(), "error"),
+        "node 3 belongs to another cluster: its cluster id is B, that of the others A (nodes answer",
+    ),
+    (
+        *("cluster-mixed", clusters_told(("10.0.0.9", "A", "10.0.0.9"), ("10.0.0.9", "B", "10.0.0.9")), "error"),
+        "node 1 (10.0.0.9:9092) belongs to another cluster: its cluster id is B, that of the others A (as its answers",
+    ),
+    (
+        *("cluster-mixed", clusters_told(("10.0.0.9", "A", "10.0.0.8"), ("10.0.0.8", "B", "10.0.0.8")), "error"),
+        "node 1 (10.0.0.8:9092) belongs to another cluster: its cluster id is B, that of the others A (as its answers",
+    ),
 ]
 CLUSTER_NEAR: Final[list[tuple[str, Scene]]] = [
     ("answer-too-large", broken_off(2)),  # programs end in the middle of an answer
@@ -100,4 +139,8 @@ CLUSTER_NEAR: Final[list[tuple[str, Scene]]] = [
     ("partitions-added", partitions_added(written=0)),  # nobody writes there
     ("partitions-added", partitions_added(counts=(3, 3))),
     ("partitions-added", partitions_added(joins=False)),  # a client without a group reads what it wants
+    ("cluster-mixed", formatted_anew(code=0)),
+    ("cluster-mixed", formatted_anew(code=87)),
+    # Two clusters that have nothing to do with each other.
+    ("cluster-mixed", clusters_told(("10.0.0.9", "A", "10.0.0.9"), ("10.0.0.8", "B", "10.0.0.8"))),
 ]

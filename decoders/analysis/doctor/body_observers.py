@@ -40,6 +40,7 @@ from decoders.analysis.doctor.observe_positions import (
     observe_transactional_batch,
     observe_unread_answer,
 )
+from decoders.analysis.doctor.refused.explain_foreign_nodes import INCONSISTENT_CLUSTER_ID
 from decoders.analysis.doctor.refused.observe_changes import CHANGING, observe_changes
 from decoders.analysis.doctor.refused.observe_refusals import FETCH_OF_ZSTD, TOO_LARGE, UNSUPPORTED_COMPRESSION
 from decoders.analysis.doctor.resent_batches import make_evidence_of_exchange
@@ -488,6 +489,11 @@ def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> No
         number = node.get("node_id")
         nodes.add(number)
         observe_advertised_address(seen, exchange, node, number)
+    cluster = answer.get("cluster_id")
+    if cluster and isinstance(cluster, str):
+        its = seen.get_or_make("cluster", exchange.connection_info.broker, cluster)
+        its.count_answer(exchange)
+        its.count_name("clients", client)
     if nodes:
         listing = seen.get_or_make("listing")
         listing.count_answer(exchange)
@@ -577,6 +583,8 @@ def _observe_leader_epochs(seen: Observations, exchange: Exchange, client: str) 
 
 
 def _observe_controller_election(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
+    if any(code == INCONSISTENT_CLUSTER_ID for _, code in exchange._error_codes or ()):
+        return  # of another cluster
     seen.get_or_make("election").count_exchange(exchange)
     seen.get_or_make("election").count_name("nodes", host_of(exchange.connection_info.client))
 
@@ -612,6 +620,7 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
         (),
         (
             "controller_id",
+            "cluster_id",
             *(f"brokers[].{name}" for name in _NODES),
             *(f"topics[].{name}" for name in ("error_code", "name", "topic_id")),
             *(

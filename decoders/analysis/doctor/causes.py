@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import NS, Found
 from decoders.analysis.doctor.finding_kinds import SEVERITIES
+from decoders.exchanges.topic_and_node_names import METADATA_TOPIC
 
 __all__ = ["find_causes", "sort_by_cause"]
 
@@ -72,6 +73,13 @@ def _coordination(found: Found) -> set[str]:
     return {""}
 
 
+def _metadata_log(found: Found) -> set[str]:
+    """Followers of the metadata log look for another leader when a node is gone, whichever node it is."""
+    return {""} if found.id != "leader-moved" or found.values.get("topic") == METADATA_TOPIC else set()
+
+
+# Findings about nodes that are not there, from the surest on.
+_ABSENT: Final = ("broker-silent", "broker-down", "broker-gone", "broker-back")
 # What a coordinator answers once the replicas of its log have what it writes, or waits for members that write it.
 _COORDINATED: Final = frozenset(
     {
@@ -82,10 +90,12 @@ _COORDINATED: Final = frozenset(
 
 # Cause, consequence, and what both must have in common: one of it is enough.
 CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ...]] = (
+    ("cluster-mixed", ("broker-gone", "broker-down", "no-connection"), _nodes),
+    ("cluster-mixed", ("election",), lambda _: {""}),
     ("broker-silent", ("broker-gone", "broker-back"), _nodes),
     *(
         (cause, effects, shared)
-        for cause in ("broker-silent", "broker-down", "broker-gone", "broker-back")
+        for cause in _ABSENT
         for effects, shared in (
             (
                 (
@@ -109,6 +119,8 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
         (cause, ("unanswered", "requests-pending", "sent-again", "sent-twice"), _topics)
         for cause in ("broker-silent", "broker-down")
     ),
+    *((cause, ("election",), lambda _: {""}) for cause in _ABSENT),
+    *((cause, ("leader-moved",), _metadata_log) for cause in (*_ABSENT, "cluster-mixed")),
     *((cause, ("coordinator-never",), _coordination) for cause in ("broker-silent", "broker-down", "broker-gone")),
     ("broker-gone", ("unanswered", "requests-pending"), _topics),
     ("broker-failed", ("partition-offline", "leader-missing", "leader-moved"), _topics),

@@ -117,6 +117,14 @@ CLUSTER_KINDS: Final[dict[str, FindingKind]] = {
         "likely that record, or one soon behind it, ends its program each time, and nothing behind it is handled",
         "look into the program's log, and at the record (kw trace CAPTURE {record}); let it pass over such records",
     ),
+    "cluster-mixed": FindingKind(
+        ERROR,
+        "{who} belongs to another cluster: its cluster id is {cluster}, that of the others {other} ({shown})",
+        "its log.dirs were formatted with another cluster id, or it was given the addresses of another cluster: it"
+        " takes no part in the quorum and does not serve as broker, and what it held before is not there",
+        "stop it; correct controller.quorum.voters (or bootstrap.servers) where the addresses are wrong, else format"
+        " its log.dirs anew with the id of its cluster (kafka-storage format -t {other})",
+    ),
     "election": FindingKind(
         WARNING,
         "controllers elect a leader ({nodes} ask for votes)",

@@ -44,6 +44,7 @@ FETCH_OF_ZSTD: Final = 10
 
 _UNSUPPORTED_MECHANISM: Final = 33
 _UNKNOWN_MEMBER: Final = 25
+_OTHER_CLUSTER: Final = 104
 # API key → error code → the field of the request that was refused, and the setting of clients that fills it.
 SETTINGS: Final[dict[int, dict[int, tuple[str, str]]]] = {
     JOIN_GROUP: {26: ("session_timeout_ms", "session.timeout.ms")},
@@ -98,12 +99,14 @@ class RefusedExchange:
             for words in texts.get(about, ()):
                 its.count_name("words", words)
         asked = SETTINGS.get(key, {}).get(code)
-        request = exchange.values("request") if asked or code == _UNKNOWN_MEMBER else None
+        request = exchange.values("request") if asked or code in (_UNKNOWN_MEMBER, _OTHER_CLUSTER) else None
         if not isinstance(request, dict):
             return
         if asked is not None:
             its.count_name("asked", str(request.get(asked[0])))
-        if code == _UNSUPPORTED_MECHANISM:
+        if code == _OTHER_CLUSTER:
+            its.count_name("cluster-ids", str(request.get("cluster_id")))
+        elif code == _UNSUPPORTED_MECHANISM:
             answer = exchange.values("response")
             for mechanism in (answer.get("mechanisms") if isinstance(answer, dict) else None) or ():
                 its.count_name("offered", str(mechanism))

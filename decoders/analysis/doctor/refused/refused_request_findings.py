@@ -28,6 +28,7 @@ from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.groups.explain_late_acknowledgements import explain_late_acknowledgements
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.doctor.refused.errors_with_codes import ErrorKey, find_errors_with_codes
+from decoders.analysis.doctor.refused.explain_foreign_nodes import explain_foreign_nodes
 from decoders.analysis.doctor.refused.explain_forgotten_producers import explain_forgotten_producers
 from decoders.analysis.doctor.refused.explain_other_nodes import explain_other_nodes
 from decoders.analysis.doctor.refused.observe_changes import ENTITY_SEPARATOR
@@ -76,6 +77,7 @@ def explain_errors(case: Case) -> tuple[list[Found], set[ErrorKey]]:
     found: list[Found] = []
     told: set[ErrorKey] = set()
     for explain in (
+        explain_foreign_nodes,
         _explain_missing_coordinators,
         _explain_foreign_commits,
         _explain_expired_transactions,

@@ -1,0 +1,92 @@
+"""Observations in; findings about nodes of another cluster than the nodes with which they speak out."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, Final
+
+from decoders.analysis.doctor.diagnosis_input import LISTED, Case, Found, format_advertised_address, merge_observations
+from decoders.analysis.doctor.observations import Observation
+
+__all__ = ["INCONSISTENT_CLUSTER_ID", "explain_foreign_nodes"]
+
+INCONSISTENT_CLUSTER_ID: Final = 104
+# Client ids of nodes: `raft-client-3`, `broker-3-fetcher-0`, `3` of a broker that speaks with its controller.
+_NODE: Final = re.compile(r"(?:raft-client-|broker-)?(\d{1,9})(?:-fetcher-\d+)?")
+_ErrorKey = tuple[int, int, str, str, str | None]
+
+
+def _gather_addresses(case: Case) -> dict[str, dict[str, Observation]]:
+    """Cluster id → addresses at which brokers say in Metadata that it is theirs, and these answers."""
+    found: dict[str, dict[str, Observation]] = defaultdict(dict)
+    for (broker, cluster), seen in case.seen.items_of_kind("cluster"):
+        found[str(cluster)][broker] = seen
+    return found
+
+
+def explain_foreign_nodes(case: Case) -> Iterator[tuple[Found, set[_ErrorKey]]]:
+    """Nodes whose requests are refused for their cluster id, and addresses of a cluster where another one answers."""
+    addresses = _gather_addresses(case)
+    refused: dict[str, dict[_ErrorKey, Observation]] = defaultdict(dict)
+    for key, seen in case.seen.items_of_kind("error"):
+        if key[0] == INCONSISTENT_CLUSTER_ID:
+            for cluster in seen.names.get("cluster-ids", ()):
+                refused[cluster][key] = seen
+    if refused:
+        yield _explain_refused_node(case, addresses, refused)
+        return
+    for cluster, brokers in addresses.items():
+        for broker, seen in brokers.items():
+            others = sorted(_list_other_clusters(case, addresses, cluster, broker, seen))
+            if others:
+                about: dict[str, Any] = {"address": broker, "broker": broker, "node_id": case.advertised.get(broker)}
+                number = about["node_id"]
+                about["who"] = broker if number is None else f"node {number} ({broker})"
+                about |= {"cluster": cluster, "other": others[0], "clients": sorted(seen.names["clients"])[:LISTED]}
+                about["shown"] = "as its answers to Metadata say"
+                yield case.make_finding("cluster-mixed", seen, **about), set()
+
+
+def _list_other_clusters(
+    case: Case, addresses: dict[str, dict[str, Observation]], cluster: str, broker: str, seen: Observation
+) -> Iterator[str]:
+    """Other clusters of which an address was, before, or which list it as a node of theirs."""
+    for other, brokers in addresses.items():
+        if other == cluster:
+            continue
+        before = brokers.get(broker)
+        listed = any(
+            asked in brokers and format_advertised_address(host, port) == broker
+            for (asked, _, host, port), _ in case.seen.items_of_kind("advertised")
+        )
+        if (before is not None and before.first < seen.first) or (before is None and listed):
+            yield other
+
+
+def _explain_refused_node(
+    case: Case, addresses: dict[str, dict[str, Observation]], refused: dict[str, dict[_ErrorKey, Observation]]
+) -> tuple[Found, set[_ErrorKey]]:
+    """The finding about the cluster id that the fewest brokers have and the most refuse."""
+
+    def rank(cluster: str) -> tuple[int, int, str]:
+        refusing = {broker for seen in refused[cluster].values() for broker in seen.names.get("brokers", ())}
+        return len(addresses.get(cluster, ())), -len(refusing), cluster
+
+    foreign = min(refused, key=rank)
+    others = sorted({*refused, *addresses} - {foreign}, key=lambda each: (-len(addresses.get(each, ())), each))
+    keys = {key for some in refused.values() for key in some}
+    whole = merge_observations(seen for some in refused.values() for seen in some.values())
+    clients = sorted({key[2] for key in refused[foreign]})
+    numbers = {int(match[1]) for match in map(_NODE.fullmatch, clients) if match}
+    about: dict[str, Any] = {
+        "clients": clients[:LISTED],
+        "cluster": foreign,
+        "other": others[0] if others else "another",
+    }
+    about["node_id"] = min(numbers) if len(numbers) == 1 else None
+    about["address"] = next((where for where, node in case.advertised.items() if node == about["node_id"]), None)
+    about["who"] = clients if about["node_id"] is None else f"node {about['node_id']}"
+    about["shown"] = "nodes answer INCONSISTENT_CLUSTER_ID to each other"
+    return case.make_finding("cluster-mixed", whole, **about), keys
