@@ -6,6 +6,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.protocol_facts.api_keys import (
+    API_VERSIONS,
     CREATE_TOPICS,
     END_TXN,
     FETCH,
@@ -20,7 +21,7 @@ from decoders.protocol_facts.api_keys import (
     SHARE_FETCH,
 )
 from tests.analysis.record_scenes import batch_of, put
-from tests.analysis.scenes import Scene
+from tests.analysis.scenes import FIN, RST, Scene
 
 NOT_LEADER, NOT_COORDINATOR, NOT_CONTROLLER, INVALID_MAPPING, UNKNOWN_PRODUCER = 6, 16, 41, 49, 59
 INVALID_STATE: Final = 121
@@ -204,6 +205,23 @@ def _follow(scene: Scene, at: float, behind: int) -> None:
     scene.ask(at, (FETCH, 11), asked, answer, client="broker-2-fetcher-0", host="10.0.0.8")
 
 
+def outdated(times: int, *, least: int = 3, news: int = 0) -> Scene:
+    """New connections whose first request is a Produce of a version that is not served, each ended at once.
+
+    The next ones end by a reset; `news`: others of the host then end on ApiVersions.
+    """
+    served = ((PRODUCE, least), (FETCH, 4), (HEARTBEAT, 0), (API_VERSIONS, 0))
+    versions = {"api_keys": [{"api_key": key, "min_version": low, "max_version": 13} for key, low in served]}
+    scene = Scene().ask(0, (API_VERSIONS, 3), {"client_software_name": "kw"}, versions, client="shop", line=90)
+    for number in range(times + news):
+        how: dict[str, Any] = {"line": number, "took": 0.001, "ends": RST if number % 2 else FIN}
+        if number < times:
+            scene.ask(1 + number / 2, (PRODUCE, 2), {"acks": -1, "topic_data": []}, client="bridge", **how)
+        else:
+            scene.ask(1 + number / 2, (API_VERSIONS, 3), {"client_software_name": "kw"}, client="new", **how)
+    return scene.ask(1 + times + news, (HEARTBEAT, 3), {"group_id": "g"}, {}, client="shop", line=90)
+
+
 CAUSE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("producer-forgotten", idle_producer(20), "error"),
@@ -257,8 +275,16 @@ CAUSE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         *("move-stalled", moved(40, throttle=None, behind=(20_000, 30_000)), "warning"),
         "the move of orders-0 to node 2 has not ended after 35s: node 2 is 30,000 records behind in orders-0, and was",
     ),
+    (
+        "version-refused",
+        outdated(12),
+        "error",
+        "Produce 2 of bridge is not served by 10.0.0.9:9092, 12 times, every 500ms",
+    ),
+    ("entry-closed", outdated(0, news=4), "error", "10.0.0.9:9092 closes new connections of 10.0.0.1 (new) at once"),
+    ("entry-closed", outdated(4, news=4), "error", "10.0.0.9:9092 closes new connections of 10.0.0.1 (new) at once"),
 ]
-CAUSE_BESIDES: Final[dict[str, set[str]]] = {"move-stalled": {"follower-behind"}}
+CAUSE_BESIDES: Final[dict[str, set[str]]] = {"move-stalled": {"follower-behind"}, "entry-closed": {"version-refused"}}
 CAUSE_NEAR: Final[list[tuple[str, Scene]]] = [
     ("producer-forgotten", idle_producer(2)),
     ("producer-forgotten", idle_producer(20, taken=True)),  # another one has a new id for it
@@ -269,6 +295,7 @@ CAUSE_NEAR: Final[list[tuple[str, Scene]]] = [
     ("other-node-answers", wrong_coordinator(8, moved=True)),
     ("other-node-answers", wrong_coordinator(8, served=True)),
     ("other-node-answers", wrong_controller(8, moved=True)),
+    ("entry-closed", outdated(12)),
     ("share-lock-ended", share(2, 2, 2)),
     ("share-lock-ended", share(12, 12, refused=False)),
     ("share-lock-ended", share(2, 2, 2, asked_twice=True)),

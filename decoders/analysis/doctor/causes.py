@@ -148,7 +148,7 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     ("tls-refused", ("connection-churn",), _clients),
     ("proxy-head-refused", ("unanswered", "versions-closed", "connection-churn"), _brokers),
     *(
-        (cause, ("unanswered", "connection-churn"), _clients)
+        (cause, ("unanswered", "connection-churn", "metadata-storm"), _clients)
         for cause in (
             "login-missing",
             "login-expired",

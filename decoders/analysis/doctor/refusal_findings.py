@@ -29,7 +29,7 @@ from decoders.analysis.exchange_facts import WAITING
 from decoders.analysis.read_dimension_values import host_of
 from decoders.apis import api
 from decoders.limits import NAMES_OBSERVED_MAX
-from decoders.protocol_facts.api_keys import API_VERSIONS
+from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH
 from decoders.wire.format_and_escape_text import describe_duration, format_size
 
 __all__ = ["REFUSALS"]
@@ -216,15 +216,18 @@ def _find_unanswered_requests(case: Case) -> Iterator[Found]:
     for (client, host, broker), _ in case.seen.items_of_kind("client"):
         hosts[client, broker].add(host)
     by_link: dict[tuple[str, str], list[tuple[int, int, str, Observation]]] = defaultdict(list)
+    unserved = case.compute_once(_gather_unserved_versions)
+    for (client, broker, key, version), seen in unserved.items():
+        about: dict[str, Any] = {"client": client, "clients": [client], "api": name_of_api_key(key), "broker": broker}
+        about |= {"api_version": version, "pace": describe_retry_pace(case, seen)}
+        about["offered"] = describe_offered_versions(case, broker, key)
+        offered, fetch = case.offers.get((broker, key)), case.offers.get((broker, FETCH))
+        is_old = offered is not None and version < offered.low
+        about["since"] = _REMOVED if is_old and fetch is not None and fetch.low >= _FETCH_OF_KAFKA_4 else None
+        yield case.make_finding("version-refused", seen, **about)
     for (client, broker, key, version, closed), seen in case.seen.items_of_kind("unanswered"):
-        versions = case.offers.get((broker, key))
-        known = versions is not None or any(where == broker for where, _ in case.offers)
-        if known and (versions is None or not versions.low <= version <= versions.high):
-            about = {"client": client, "clients": [client], "api": name_of_api_key(key), "broker": broker}
-            about |= {"api_version": version, "pace": describe_retry_pace(case, seen)}
-            about["offered"] = describe_offered_versions(case, broker, key)
-            yield case.make_finding("version-refused", seen, **about)
-        elif not any(_is_plaintext_refused(case, host, broker) for host in hosts[client, broker]):
+        is_plain = any(_is_plaintext_refused(case, host, broker) for host in hosts[client, broker])
+        if not is_plain and (client, broker, key, version) not in unserved:
             by_link[client, broker].append((key, version, closed, seen))
     shut_out = _find_shut_out_hosts(case)
     yield from shut_out.values()
@@ -240,6 +243,33 @@ def _find_unanswered_requests(case: Case) -> Iterator[Found]:
             if without:
                 yield _make_missing_login(case, client, broker, without)
             yield from _find_closed_requests(case, client, broker, [each for each in some if each not in without])
+
+
+# The lowest version of Fetch that Kafka 4.0 serves, and what it no longer does.
+_FETCH_OF_KAFKA_4: Final = 4
+_REMOVED: Final = ", as Kafka 4.0 has removed older ones (KIP-896)"
+
+
+def _gather_unserved_versions(case: Case) -> dict[tuple[str, str, int, int], Observation]:
+    """Client, broker, API key and version → unanswered requests of a version that the broker does not serve."""
+    found: dict[tuple[str, str, int, int], Observation] = {}
+    known = {broker for broker, _ in case.offers}
+    for (client, broker, key, version, _), seen in case.seen.items_of_kind("unanswered"):
+        versions = case.offers.get((broker, key))
+        if broker in known and (versions is None or not versions.low <= version <= versions.high):
+            its = (client, broker, key, version)
+            found[its] = merge_observations([found[its], seen]) if its in found else seen
+    return found
+
+
+def _count_explained_closings(case: Case, broker: str) -> dict[str, int]:
+    """Client → how many of its requests a broker closed the connection on for what they are: version, odd bytes."""
+    found: dict[str, int] = defaultdict(int)
+    for (client, where, _, _), seen in case.compute_once(_gather_unserved_versions).items():
+        found[client] += seen.count if where == broker else 0
+    for (client, where, *_), seen in case.seen.items_of_kind("odd"):
+        found[client] += seen.sums.get("closed", 0) if where == broker else 0
+    return found
 
 
 def _count_shut_out(shut_out: Mapping[tuple[str, str], Found], client: str, hosts: set[str], broker: str) -> int:
@@ -301,11 +331,13 @@ def _find_shut_out_hosts(case: Case) -> dict[tuple[str, str], Found]:
     """Host and broker → a finding where the broker closes new connections of the host at once, and serves others."""
     found = {}
     for (host, broker), seen in case.seen.items_of_kind("shut-out"):
-        names = seen.names["clients"]
-        others = _list_answered_clients(case, broker, {*names}, seen.first)
+        explained = _count_explained_closings(case, broker)
+        names = {who: count for who, count in seen.names["clients"].items() if count > explained.get(who, 0)}
+        others = _list_answered_clients(case, broker, {*seen.names["clients"]}, seen.first)
         is_headed = any(where == broker for (_, where, _), _ in case.seen.items_of_kind("head"))
         knows_versions = any(where == broker for where, _ in case.offers)
-        if seen.count < case.limits["unanswered.least"] or not others or is_headed or not knows_versions:
+        few = sum(names.values()) < case.limits["unanswered.least"]
+        if few or not others or is_headed or not knows_versions:
             continue
         about: dict[str, Any] = {"host": host, "clients": sort_names_by_count(names)[:LISTED], "broker": broker}
         families = sorted(_count_by_family(names), key=lambda name: (name.endswith("*"), name))

@@ -57,7 +57,8 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
     "version-refused": FindingKind(
         ERROR,
         "{api} {api_version} of {client} is not served by {broker}{pace}",
-        "the broker serves {offered}; at other versions it closes the connection, or answers UNSUPPORTED_VERSION",
+        "the broker serves {offered}{since}; at other versions it closes the connection, or answers"
+        " UNSUPPORTED_VERSION",
         "upgrade the client, or run kw audit, which lists the clients that a release no longer serves",
     ),
     "request-closed": FindingKind(
