@@ -75,6 +75,7 @@ class Browsing:
         order: str = "",
     ) -> None:
         self.env = env or world()
+        self.env.monotonic = lambda: 0.0  # blocks are as large as their rows are many, however slowly they are read
         content = ContentOptions(records=True, reveal_secrets=reveal)
         # The reader, the searcher and the screen each have a reader of values of their own, as processes have.
         its, searching, self.settings = (
@@ -89,6 +90,8 @@ class Browsing:
         source = Source("tour.pcapng", None if live else run.size, capture)
         source.live = live
         self.app = BrowseApp(self.env, self.settings, self.rows, self.work, source, text, order)
+        # Messages are taken by `settle` alone: what a key finds does not depend on how fast the machine is.
+        self.app.set_interval = lambda *_: None  # type: ignore[assignment,method-assign]
 
     def screen_lines(self) -> list[str]:
         """The text on the screen."""

@@ -38,7 +38,7 @@ def draw(name: str, size: tuple[int, int]) -> str:
             browsing.app.list_pane.move_to(row)
             for key in keys:
                 await pilot.press(key)
-            await browsing.settle(pilot)
+                await browsing.settle(pilot)
             return browsing.screen_text + "\n"
 
     return asyncio.run(run())

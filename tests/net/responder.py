@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Self
 
@@ -63,6 +63,14 @@ class Responder:
     def _play(link: socket.socket, script: Script) -> None:
         with link, contextlib.suppress(OSError):
             script(link)
+
+
+@contextlib.contextmanager
+def unheard_address() -> Iterator[tuple[str, int]]:
+    """An address that refuses connections: no other program gets its port meanwhile, and nobody listens on it."""
+    with socket.socket() as keeper:
+        keeper.bind(("127.0.0.1", 0))
+        yield keeper.getsockname()
 
 
 def read_frame(link: socket.socket) -> bytes:

@@ -16,6 +16,7 @@ from kwcli.net.config.client_config import ClientConfig, KeyStoreFile, OAuthSett
 from kwcli.net.session.open_asyncio_connections import AcceptingServer, Dialler, Logins, make_prepare_without_head
 from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.run_environment import Exit, Failure
+from tests.net.responder import unheard_address
 from tests.net.tls_server import TlsServer, server_context
 
 Outcome = TypeVar("Outcome")
@@ -129,10 +130,9 @@ def test_a_plain_broker_where_tls_is_wanted(run: Run[Any], files: Path) -> None:
 
 
 def test_nobody_is_there(run: Run[Any]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    with pytest.raises(Failure, match=f"127.0.0.1:{port} refused the connection; is the broker running") as failure:
-        run(ask(config(), ("127.0.0.1", port)))
+    refused = r"127.0.0.1:\d+ refused the connection; is the broker running"
+    with unheard_address() as address, pytest.raises(Failure, match=refused) as failure:
+        run(ask(config(), address))
     assert failure.value.code is Exit.UNREACHABLE
 
 

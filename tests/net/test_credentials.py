@@ -18,6 +18,7 @@ from kwcli.net.session.oauth_tokens import Credentials
 from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.run_environment import Exit, Failure
 from tests.net.endpoint import endpoint
+from tests.net.responder import unheard_address
 
 
 def oauth(url: str, **more: Any) -> OAuthSettings:
@@ -133,9 +134,8 @@ def test_a_silent_endpoint_is_given_up_in_time(drip: bool) -> None:
 
 
 def test_an_endpoint_that_is_not_there() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    refused = failure(oauth(f"http://127.0.0.1:{port}/"))
+    with unheard_address() as (_, port):
+        refused = failure(oauth(f"http://127.0.0.1:{port}/"))
     assert (refused.text, refused.code) == (
         f"token endpoint 127.0.0.1:{port} cannot be reached: Connection refused",
         Exit.UNREACHABLE,

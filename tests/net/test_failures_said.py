@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 import time
 
 import pytest
 
 from tests.cli.worlds import Outcome, kw, world
-from tests.net.responder import Responder, Script, sends
+from tests.net.responder import Responder, Script, sends, unheard_address
 from tests.net.servers import GRACE_S, closes, drips, pours, silent, then
 
 ROWS: dict[str, tuple[Script, int, str]] = {
@@ -50,9 +49,8 @@ def test_a_failure_is_one_line_and_its_exit_code(name: str) -> None:
 
 
 def test_nobody_there() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    outcome = call(port, SECONDS[5])
+    with unheard_address() as (_, port):
+        outcome = call(port, SECONDS[5])
     assert outcome.code == 5
     said = "refused the connection; is the broker running, and is it the right port?"
     assert outcome.err == f"kw: 127.0.0.1:{port} {said}\n"

@@ -24,6 +24,7 @@ from kwcli.run_environment import Exit, Failure
 from tests.net import hostile_http as servers
 from tests.net.endpoint import endpoint
 from tests.net.hostile_http import HostileServer, hostile
+from tests.net.responder import unheard_address
 
 Behave = Callable[[HostileServer, socket.socket], None]
 # What the kernels of both sides hold of an answer that nobody reads.
@@ -78,10 +79,8 @@ def test_a_redirect_is_an_answer_and_is_not_followed() -> None:
 
 
 def test_a_server_that_is_not_there() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    with pytest.raises(ConnectionRefusedError):
-        ask_http(HttpServer("127.0.0.1", port, "x"), "GET", "/", {}, b"", Deadline(60.0, time.monotonic))
+    with unheard_address() as (host, port), pytest.raises(ConnectionRefusedError):
+        ask_http(HttpServer(host, port, "x"), "GET", "/", {}, b"", Deadline(60.0, time.monotonic))
     with pytest.raises(Failure, match="no address"):
         ask_http(HttpServer("no.such.host.invalid", 1, "x"), "GET", "/", {}, b"", Deadline(60.0, time.monotonic))
 

@@ -12,7 +12,7 @@ import pytest
 
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.run_environment import Exit
-from tests.net.responder import Responder, each_request
+from tests.net.responder import Responder, each_request, unheard_address
 from tests.net.servers import (
     answers,
     failure,
@@ -94,9 +94,8 @@ def test_an_address_that_cannot_be_reached(code: int, says: str, monkeypatch: py
 
 
 def test_a_port_where_nobody_listens() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        address = listener.getsockname()
-    found = failure(lambda: open_connection(address), 0)
+    with unheard_address() as address:
+        found = failure(lambda: open_connection(address), 0)
     assert found.text.startswith(f"127.0.0.1:{address[1]} refused the connection; ")
     assert found.code is Exit.UNREACHABLE
 

@@ -18,7 +18,7 @@ from kwcli.proxy.tls.listener_tls_contexts import Inbound, TlsIn
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw, world
 from tests.net.playbook import offers
-from tests.net.responder import Responder, each_request, framed
+from tests.net.responder import Responder, each_request, framed, unheard_address
 from tests.proxy.hidden import port_base
 
 NODES = 4  # at least the highest id of a node here
@@ -121,11 +121,10 @@ def test_a_port_that_is_taken(state: dict[str, str]) -> None:
 
 
 def test_nobody_is_there(state: dict[str, str]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as gone:
-        port = gone.getsockname()[1]
     env = world(variables=state)
-    assert run_check(env, options(("127.0.0.1", port), port_base(NODES))) == Exit.UNREACHABLE
-    assert f"fail  upstream      127.0.0.1:{port} refused the connection" in env.stdout.getvalue().decode()  # type: ignore[attr-defined]  # it is in memory
+    with unheard_address() as address:
+        assert run_check(env, options(address, port_base(NODES))) == Exit.UNREACHABLE
+    assert f"fail  upstream      127.0.0.1:{address[1]} refused the connection" in env.stdout.getvalue().decode()  # type: ignore[attr-defined]  # it is in memory
 
 
 @pytest.mark.parametrize(

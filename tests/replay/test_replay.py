@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import threading
 import time
 from collections import Counter
@@ -30,6 +29,7 @@ from kwcli.replay.replayed_client import ReplayOutcome
 from kwcli.run_environment import Exit
 from tests.calling.scripted import LOGIN_VERSIONS, PLAIN_LOGIN, Node, logins, metadata
 from tests.cli.worlds import kw, world
+from tests.net.responder import unheard_address
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 TOUR: Final = str(ROOT / "captures" / "tour.pcapng")
@@ -165,10 +165,8 @@ def test_wrong_words_are_told_before_anything_is_read(words: tuple[str, ...], sa
 
 
 def test_a_cluster_that_is_not_there_is_told() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-        outcome = kw("replay", TOUR, "-b", f"127.0.0.1:{port}", "--timeout", "2", "-q")
+    with unheard_address() as (_, port):
+        outcome = kw("replay", TOUR, "-b", f"127.0.0.1:{port}", "--timeout", "60", "-q")
     assert outcome.code == Exit.UNREACHABLE
     assert f"127.0.0.1:{port}" in outcome.err
 

@@ -37,6 +37,8 @@ from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw, world
 from tests.net import hostile_http as servers
 from tests.net.hostile_http import HostileServer, hostile
+from tests.net.responder import unheard_address
+from tests.net.test_unreachable import unresolvable
 from tests.waiting import until
 
 if find_spec("opentelemetry.sdk") is None and not os.environ.get("CI"):
@@ -292,11 +294,12 @@ def test_a_collector_that_drips_is_given_up(behave: Behave, monkeypatch: pytest.
 
 
 def test_a_collector_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwcli.telemetry.send_to_otlp_collector.HTTP_ANSWER_S", 0.2)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        where = f"127.0.0.1:{listener.getsockname()[1]}"
-    outcome = kw("sniff", TOUR, "--otlp", f"http://{where}", "-o", "csv", "-q")
+    with unheard_address() as (host, port):
+        where = f"{host}:{port}"
+        outcome = kw("sniff", TOUR, "--otlp", f"http://{where}", "-o", "csv", "-q")
     assert outcome.err.splitlines() == lost(where, "it cannot be reached: connection refused")
+    # What no name server has to be asked for, and no slow one says late.
+    monkeypatch.setattr("kwcli.net.open_connections.socket.getaddrinfo", unresolvable(socket.EAI_NONAME))
     assert kw("sniff", TOUR, "--otlp", "http://no.such.host.invalid", "-q").err.splitlines() == lost(
         "no.such.host.invalid", "no address for 'no.such.host.invalid'; is it spelt right? (containers and"
         " port-forwards: --dial-map)"
