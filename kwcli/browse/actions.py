@@ -12,7 +12,17 @@ from textual.binding import Binding
 
 from decoders.named_tuple import NamedTuple
 
-__all__ = ["ACTIONS", "PLACES", "WAYS", "Place", "ScreenAction", "bindings_of", "find_key_elsewhere", "key_names"]
+__all__ = [
+    "ACTIONS",
+    "PLACES",
+    "WAYS",
+    "Place",
+    "ScreenAction",
+    "bindings_of",
+    "find_key_elsewhere",
+    "find_key_of",
+    "key_names",
+]
 
 Place = Literal["lines", "list", "message", "bytes", "ladder", "findings", "top", "everywhere"]
 # The place → its heading in the help.
@@ -147,6 +157,11 @@ ACTIONS: Final[tuple[ScreenAction, ...]] = (
     ScreenAction("next_finding", ("n", "right_square_bracket"), "findings", "Go to the next finding", "next", 1),
     ScreenAction("earlier_finding", ("N", "left_square_bracket"), "findings", "Go to the finding before"),
     ScreenAction("list_rows", ("enter",), "top", "List the rows of this line", "rows", 1),
+    ScreenAction(
+        "search_line", ("slash", "s"), "top", "Search a client, API, topic or broker by a part of its name", "search", 1
+    ),
+    ScreenAction("next_line", ("n",), "top", "Go to the next line that was searched"),
+    ScreenAction("earlier_line", ("N",), "top", "Go to the line before that was searched"),
     ScreenAction("next_dimension", ("b",), "top", "Count by client, API, topic, broker in turn", "by API, topic", 1),
 )
 # What people look for → the keys that lead there from the list; the help begins with them.
@@ -198,6 +213,11 @@ _SIGNS: Final = {
 def key_names(keys: Iterable[str]) -> list[str]:
     """Keys as people read them: `?`, `Ctrl-P`, `Enter`."""
     return [_name_key(key) for key in keys]
+
+
+def find_key_of(name: str) -> str:
+    """The key that people read as this: `Enter` → `enter`, `?` → `question_mark`."""
+    return next((key for key, sign in _SIGNS.items() if sign == name), name)
 
 
 def _name_key(key: str) -> str:

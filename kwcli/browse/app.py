@@ -35,11 +35,11 @@ from kwcli.browse.panes.filter_bar import Ask, FilterBar, describe_filter_error
 from kwcli.browse.panes.findings_pane import FindingsPane
 from kwcli.browse.panes.ladder_pane import LadderPane
 from kwcli.browse.panes.list_pane import ListPane
-from kwcli.browse.panes.message_pane import MessagePane
+from kwcli.browse.panes.message_pane import MessagePane, describe_not_found
 from kwcli.browse.panes.title_status_and_key_bars import TitleBar
 from kwcli.browse.panes.top_pane import TopPane
 from kwcli.browse.quick_filters import LADDERS, QUICK_FILTERS, describe_missing, join_with_filter
-from kwcli.browse.row_filter import ORDERED_BY, ORDERS, ListFilter, decodes_values
+from kwcli.browse.row_filter import COLUMNS_WITH_SIZES, ORDERED_BY, ORDERS, ORDERS_OF_TITLES, ListFilter, decodes_values
 from kwcli.browse.row_steps import RowSteps, make_row_steps
 from kwcli.browse.screen_of_panes import ScreenOfPanes
 from kwcli.browse.search_words import list_words_of_filters, make_text_filter
@@ -274,6 +274,10 @@ class BrowseApp(ScreenOfPanes):
         self._count_top()
         self.query_one(TitleBar).refresh()
 
+    def on_top_pane_search_wanted(self) -> None:
+        """Ask for a text to search."""
+        self.filter_bar.open("search", self.top_pane.searched)
+
     def _count_top(self) -> None:
         if self._asked_top:
             self._work.send_question(Forget(self._asked_top))
@@ -325,7 +329,7 @@ class BrowseApp(ScreenOfPanes):
         done, notice = steps.go_on(self.list_pane, self.row_filter.count_listed(end), end)
         if steps is self._record_steps and done:
             self.on_list_pane_message_wanted()
-            self.message_pane.go_to_record(step)
+            self.message_pane.go_to_record(step, self.row_filter.text)
         if notice or (step and self.notice == _LOOKING and not steps.pending):
             self.show_notice(notice)
 
@@ -393,10 +397,14 @@ class BrowseApp(ScreenOfPanes):
         elif event.text is not None and event.ask in self._takers:
             self.view.focus()
             self._takers[event.ask](event.text)
+        elif event.ask == "search" and self.view is self.top_pane:
+            self.top_pane.focus()
+            if event.text and not self.top_pane.search(event.text):
+                self.show_notice(f"not found: {event.text}")
         elif event.ask == "search":
             self.message_pane.focus()
             if event.text is not None and not self.message_pane.search(event.text) and event.text:
-                self.show_notice(f"not found: {event.text}")
+                self.show_notice(describe_not_found(event.text))
         else:
             self.view.focus()
         self.show_status()
@@ -437,8 +445,24 @@ class BrowseApp(ScreenOfPanes):
 
     def on_list_pane_order_wanted(self) -> None:
         """Sort the list by the next of ORDERS."""
-        order = ORDERS[(ORDERS.index(self.row_filter.order) + 1) % len(ORDERS)]
+        self._sort_by(ORDERS[(ORDERS.index(self.row_filter.order) + 1) % len(ORDERS)])
+
+    def on_title_bar_title_clicked(self, event: TitleBar.TitleClicked) -> None:
+        """Sort the list by a column; by one that it is sorted by, as the rows came."""
+        order = ORDERS_OF_TITLES.get(event.title.split()[0])
+        if self.view is not self.list_pane:
+            self.show_notice("the list alone is sorted by its titles")
+        elif order is None:
+            self.show_notice(f"there is no order by {event.title}: time, took and sizes have one")
+        else:
+            self._sort_by("" if order == self.row_filter.order else order)
+
+    def _sort_by(self, order: str) -> None:
         self.list_pane.move_to(0)
+        if order == "size" and not self._settings.columns and not self.list_pane.shows_sizes:
+            self._set_columns(COLUMNS_WITH_SIZES)
+        elif self._settings.columns == COLUMNS_WITH_SIZES:
+            self._set_columns(())
         self.row_filter.request_in_order(order)
         self._show_found()
         self.show_notice(f"sorted by {ORDERED_BY[order]}" if order else "in the order in which they ended")
@@ -456,6 +480,9 @@ class BrowseApp(ScreenOfPanes):
         except Failure as failure:
             self.show_notice(failure.text.removeprefix("--columns: "))
             return
+        self._set_columns(words)
+
+    def _set_columns(self, words: tuple[str, ...]) -> None:
         self._settings = self._settings._replace(columns=words)
         self.list_pane.settings = self._settings
         self._redraw_list()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Protocol
 
 from textual.app import SystemCommand
+from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from kwcli.browse.actions import ACTIONS, Place, key_names
 from kwcli.browse.panes.line_pane import LinePane
 
-__all__ = ["list_commands", "run_named_action"]
+__all__ = ["ActionProvider", "list_commands", "run_named_action"]
 
 
 class Panes(Protocol):
@@ -54,6 +55,39 @@ def list_commands(app: Panes) -> Iterator[SystemCommand]:
             f"{' '.join(key_names(action.keys))} · {action.name}",
             partial(run_named_action, app, action.name, action.where),
         )
+
+
+class ActionProvider(Provider):
+    """The actions whose text, name or key has the words that are typed; those whose name begins with them first."""
+
+    async def discover(self) -> Hits:
+        """All actions."""
+        for name, about, run, *_ in self.app.get_system_commands(self.screen):
+            yield DiscoveryHit(name, run, help=about)
+
+    async def search(self, query: str) -> Hits:
+        """The actions with these words; where there is none, a line that says so."""
+        words, count = query.lower().split(), 0
+        for name, about, run, *_ in self.app.get_system_commands(self.screen):
+            keys, _, action = about.rpartition(" · ")
+            text = f"{name} {action}".lower()
+            if not words or not (query in keys.split() or all(word in text for word in words)):
+                continue
+            count += 1
+            begins = [action.startswith("_".join(words)), query in keys.split(), text.startswith(words[0])]
+            yield Hit(
+                (1 + sum(weight for is_so, weight in zip(begins, (4, 2, 1), strict=True) if is_so)) / 8,
+                name,
+                run,
+                help=about,
+            )
+        if not count:
+            said = f"no action has {query}"
+            yield Hit(1, said, partial(self._say, said), help="Esc closes")
+
+    def _say(self, said: str) -> None:
+        show_notice: Callable[[str], None] = self.app.show_notice  # type: ignore[attr-defined]  # of app.py
+        show_notice(said)
 
 
 async def run_named_action(app: Panes, name: str, where: Place) -> None:

@@ -14,7 +14,15 @@ from decoders.errors import FilterError
 from decoders.filters import parse
 from kwcli.browse.background_processes.search_messages import FindRows, Forget, RowsFound, RowsSorted, SortRows
 
-__all__ = ["ORDERED_BY", "ORDERS", "FoundRows", "ListFilter", "decodes_values"]
+__all__ = [
+    "COLUMNS_WITH_SIZES",
+    "ORDERED_BY",
+    "ORDERS",
+    "ORDERS_OF_TITLES",
+    "FoundRows",
+    "ListFilter",
+    "decodes_values",
+]
 
 Ask = Callable[[Any], None]
 # The orders of the list, as a key goes through them: words of `--sort`, empty for that of the capture. The time of
@@ -24,6 +32,14 @@ ORDERED_BY: Final = {
     "size": "size, largest first",
     "time": "the time of the request",
 }
+# The title of a column → the order by it.
+ORDERS_OF_TITLES: Final = {
+    **dict.fromkeys(("time", "since"), "time"),
+    **dict.fromkeys(("took", "latency"), "latency"),
+    **dict.fromkeys(("sent", "got", "size", "request_size", "response_size"), "size"),
+}
+# The columns of a list that is sorted by size where the usual ones have no room for sizes.
+COLUMNS_WITH_SIZES: Final = ("time", "sent", "got", "latency", "client_id", "api", "error", "summary")
 ORDERS: Final = ("", *ORDERED_BY)
 
 

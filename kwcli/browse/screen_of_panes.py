@@ -5,11 +5,12 @@ The questions that panes ask are answered by app.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
+from textual.command import Provider
 from textual.containers import Container
 from textual.events import Event, Key
 from textual.filter import LineFilter
@@ -20,6 +21,7 @@ from kwcli.browse.actions import bindings_of, find_key_elsewhere
 from kwcli.browse.ascii_and_colorless_lines import AsciiFilter, ColorlessFilter
 from kwcli.browse.background_processes.spool import SpooledRows
 from kwcli.browse.message_tree.message_fields import describe_place, find_about
+from kwcli.browse.named_actions import ActionProvider
 from kwcli.browse.panes.bytes_pane import BytesPane
 from kwcli.browse.panes.filter_bar import FilterBar
 from kwcli.browse.panes.findings_pane import FindingsPane
@@ -55,6 +57,7 @@ class ScreenOfPanes(App[int]):
     """The panes, and which of them are shown. Its result is the exit code of the run."""
 
     ENABLE_COMMAND_PALETTE = True
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {ActionProvider}
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of("everywhere")]
     CSS = SCREEN_STYLE
     filter_bar: FilterBar
@@ -172,6 +175,10 @@ class ScreenOfPanes(App[int]):
             self.notice = find_key_elsewhere(event.key)
         self._give_up_steps("" if active is None else active.binding.action)
         self.show_status()
+
+    def on_key_bar_key_clicked(self, event: KeyBar.KeyClicked) -> None:
+        """Do as if the key was pressed."""
+        self.post_message(Key(event.key, None))
 
     def on_click(self) -> None:
         """Forget the notice, and the steps that are still to be done."""

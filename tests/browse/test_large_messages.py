@@ -128,7 +128,7 @@ def test_records_that_are_left_out_are_counted_over_all_batches_of_a_side(monkey
         field = TreeField(
             "response", f"responses[0].records[{batch}].records", "  records", "30 B", "", [(0, 30, False)]
         )
-        lines += list(record_lines.add_record_lines(compressed.add_below(field)))
+        lines += list(record_lines.add_record_lines(compressed.add_below(field), {}))
     assert [line.path.rpartition(".")[2] for line in lines if line.is_record] == ["records[0]", "records[1]"]
     left_out = [(line.path, line.name.strip(), line.text) for line in lines if "not shown" in line.name]
     assert left_out == [

@@ -192,3 +192,51 @@ def test_the_cursor_goes_to_the_nearest_row_also_where_rows_come_later(number: i
         assert app.row_filter.text == ""
 
     run_steps(Browsing(), steps, SIZE)
+
+
+def test_the_palette_has_the_actions_with_the_words_that_are_typed_alone() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        app = browsing.app
+        await pilot.press("colon", *"wq")
+        await pilot.pause(0.2)
+        await pilot.press("enter")
+        await browsing.settle(pilot)
+        assert app.view is app.list_pane
+        assert "no action has wq" in browsing.screen_text
+
+    run_steps(Browsing(), steps, SIZE)
+
+
+def test_a_click_on_a_title_sorts_and_one_on_a_key_does_it() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        app = browsing.app
+        titles = browsing.screen_lines()[0]
+        await pilot.click("TitleBar", offset=(titles.index("took") + 1, 0))
+        await browsing.settle(pilot)
+        assert app.row_filter.order == "latency"
+        await pilot.click("TitleBar", offset=(titles.index("took") + 1, 0))
+        await pilot.click("TitleBar", offset=(titles.index("client") + 1, 0))
+        await browsing.settle(pilot)
+        assert app.row_filter.order == ""
+        assert "there is no order by client" in browsing.screen_text
+        await pilot.click("KeyBar", offset=(browsing.screen_lines()[-1].index("errors"), 0))
+        await browsing.settle(pilot)
+        assert app.list_pane.count_lines() == 9
+        await pilot.click("KeyBar", offset=(1, 0))
+        await browsing.settle(pilot)
+        assert "Everywhere" in browsing.screen_text
+
+    run_steps(Browsing(), steps, SIZE)
+
+
+def test_a_client_is_searched_in_the_list_of_clients() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        pane = browsing.app.top_pane
+        await press(browsing, pilot, "4", "slash", *"illing-1", "enter")
+        assert pane.has_focus
+        assert "billing-1" in pane.make_line(pane.cursor).text
+        at = pane.cursor
+        await press(browsing, pilot, "n", "N")
+        assert pane.cursor == at
+
+    run_steps(Browsing(), steps, SIZE)

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES
 from decoders.wire.format_and_escape_text import escape_text
+from kwcli.browse.message_tree.match_records import find_json
+from kwcli.browse.message_tree.produced_offsets import find_produced_offsets
 from kwcli.browse.message_tree.record_lines import CompressedRecords, add_record_lines
 from kwcli.browse.message_tree.tree_field import TreeField, walk_json
 from kwcli.output.short_texts import named_ends
@@ -58,7 +60,7 @@ class FieldReader:
         self._record = to_json_dict(exchange, options)
         self.message = MessageFields()
         self.message.is_whole = False
-        self._left = _set_folds(add_record_lines(self._iterate_fields()))
+        self._left = _set_folds(add_record_lines(self._iterate_fields(), find_produced_offsets(self._record)))
 
     def read_fields(self, most: int) -> None:
         """Read up to so many fields more."""
@@ -66,6 +68,10 @@ class FieldReader:
         more = [*islice(self._left, most)]
         message.fields += more
         message.is_whole = len(more) < most
+
+    def json_of(self, field: TreeField) -> Any:
+        """The JSON of a field; None where the message has none at its path."""
+        return find_json(self._record[field.side], field.path)
 
     def add_remarks(self) -> bool:
         """Put the remarks among the fields, once all are read; returns whether there are any."""

@@ -1,16 +1,17 @@
 """Fields of a message in wire order in, the same fields with a line for each record before those of the record out.
 
 The line has what somebody looks for: `[3] record  offset 3 · key customer-3 · value order 503`. Batches have offsets as
-a difference to their first one, old messages and decompressed records as they are; those of a Produce are left out: the
-broker gives the real ones.
+a difference to their first one, old messages and decompressed records as they are; those of a Produce are the ones that
+the answer gives, where there is one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from kwcli.browse.message_tree.match_records import find_json
 from kwcli.browse.message_tree.tree_field import NOT_SHOWN, TreeField, walk_json
 from kwcli.output.short_texts import count_of
 
@@ -21,6 +22,8 @@ __all__ = ["CompressedRecords", "add_record_lines"]
 
 # The element of a path that is a record, or a batch: of the records of a batch the second match.
 _ELEMENT: Final = re.compile(r"(?:^|\.)records\[\d+\](?:\.records\[\d+\])?")
+# The batch of a record, or an old message that is one; and the number of the record in it.
+_BATCH: Final = re.compile(r".*?\.records\[\d+\](?=$|\.records\[(\d+)\]$)")
 _LABEL: Final = re.compile(r" *\[\d+\]")
 # The most characters of a key and of a value in the line of a record.
 _TEXT_MAX: Final = 400
@@ -32,7 +35,8 @@ _NONE: Final = "–"
 class _Element:
     """The fields of the element that is being read, until it is known whether it is a record, and what it holds."""
 
-    def __init__(self) -> None:
+    def __init__(self, produced: Mapping[str, int]) -> None:
+        self.produced = produced
         self.element = ""
         self.side: Side = "request"
         self.fields: list[TreeField] = []
@@ -40,9 +44,12 @@ class _Element:
         self.is_record = False
 
 
-def add_record_lines(fields: Iterable[TreeField]) -> Iterator[TreeField]:
-    """The fields, with a line before those of each record, which it folds."""
-    held = _Element()
+def add_record_lines(fields: Iterable[TreeField], produced: Mapping[str, int]) -> Iterator[TreeField]:
+    """The fields, with a line before those of each record, which it folds.
+
+    `produced`: the path of a batch of a Produce → the offset that the broker gave its first record.
+    """
+    held = _Element(produced)
     for field in fields:
         found = _ELEMENT.search(field.path)
         element = field.path[: found.end()] if found is not None else ""
@@ -76,7 +83,7 @@ def _end_record(held: _Element) -> Iterator[TreeField]:
     if label is None or not held.is_record or not has_contents:  # or a message that is cut off
         yield from fields
         return
-    text = _describe_record(element, fields, held.base)
+    text = _describe_record(element, fields, held)
     if first.path == element:  # a line of its own is there already
         line = fields.pop(0)
         line.name, line.text, line.paint = f"{label[0]} record", text, ""
@@ -88,16 +95,18 @@ def _end_record(held: _Element) -> Iterator[TreeField]:
     yield from fields
 
 
-def _describe_record(element: str, fields: list[TreeField], base: int) -> str:
+def _describe_record(element: str, fields: list[TreeField], held: _Element) -> str:
     """`offset 3 · key customer-3 · value order 503`; a key that is null is left out, and an offset that is not real."""
     texts: dict[str, str] = {}
     for field in fields:
         texts.setdefault(field.path.removeprefix(element), field.text)
     offset, delta = texts.get(".offset", ""), texts.get(".offset_delta", "")
     if fields[0].side == "request":
-        offset = ""
+        batch = _BATCH.match(element)
+        base = None if batch is None else held.produced.get(batch[0])
+        offset = "" if base is None or batch is None else str(base + int(batch[1] or 0))
     elif not offset and delta.lstrip("-").isdigit():
-        offset = str(base + int(delta))
+        offset = str(held.base + int(delta))
     parts = [f"offset {offset}"] if offset else []
     parts += [f"key {texts['.key'][:_TEXT_MAX]}"] if texts.get(".key", _NONE) != _NONE else []
     parts += [f"value {texts['.value'][:_TEXT_MAX]}"] if texts.get(".value") else []
@@ -150,16 +159,6 @@ def _find_compressed_batch(field: TreeField, record: dict[str, Any]) -> dict[str
     found = _ELEMENT.search(field.path)
     if name not in ("records", "value") or not field.runs or found is None or found.end() != len(above):
         return None
-    batch = _find_json(record[field.side], above)  # an old message is a batch
+    batch = find_json(record[field.side], above)  # an old message is a batch
     is_one = isinstance(batch, dict) and batch.get("records") and batch.get("codec") not in (None, "none")
     return batch if is_one else None
-
-
-def _find_json(value: Any, path: str) -> Any:
-    """The value at a path with indices; None where there is none."""
-    for name, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", path):
-        try:
-            value = value[int(index)] if index else value[name]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return value

@@ -235,6 +235,11 @@ class ListPane(LinePane):
         return self._lines
 
     @property
+    def shows_sizes(self) -> bool:
+        """Whether the usual columns have those of sizes, in the width that the pane has now."""
+        return self.text_lines.layout.sent > 0
+
+    @property
     def chosen_lines(self) -> ChosenLines | None:
         """What makes the lines where columns are chosen."""
         if self._chosen is None and self._settings.columns:

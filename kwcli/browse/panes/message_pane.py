@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from kwcli.browse.actions import bindings_of
+from kwcli.browse.message_tree.match_records import make_record_matcher
 from kwcli.browse.message_tree.message_fields import INDEX, FieldReader, MessageFields, is_below
 from kwcli.browse.message_tree.tree_field import TreeField
 from kwcli.browse.panes.line_pane import LinePane
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from kwcli.output.output_settings import Settings
 
-__all__ = ["MessagePane"]
+__all__ = ["MessagePane", "describe_not_found"]
 
 _HEAD: Final = Style(bold=True)
 _NAME: Final = Style(color="cyan")
@@ -43,6 +44,11 @@ _CELLS_OF_VALUES: Final = 24
 # Fields that are read at once, in about 5 ms; and so long (s) lies before the next ones, in which keys are taken.
 FIELDS_AT_ONCE: Final = 200
 _PAUSE_S: Final = 0.002
+
+
+def describe_not_found(text: str) -> str:
+    """That a text is not in this message, and how it is searched in all."""
+    return f"not found: {text} · f {text} Enter searches it in all rows"
 
 
 class MessagePane(LinePane):
@@ -77,6 +83,7 @@ class MessagePane(LinePane):
         self.exchange: Settled | None = None
         self.message = MessageFields()
         self._reader: FieldReader | None = None
+        self._source: FieldReader | None = None  # what has read the message
         self._refolded: set[tuple[str, str]] = set()  # side and path of folds that are not as they are at first
         self._unfolds_records = False  # whether records are unfolded at first
         self._shown: list[int] = []
@@ -95,11 +102,11 @@ class MessagePane(LinePane):
         before = self.field
         self._wanted = (before.side, before.path) if before is not None else self._wanted
         self.exchange = row
-        self.message, self._reader, self._when_read = MessageFields(), None, None
+        self.message, self._reader, self._source, self._when_read = MessageFields(), None, None, None
         self._names, self.line_width, self.cursor = 0, self.size.width, 0
         self._shown, self._under, self._at_top = [], None, None
         if row is not None and row.kind == "exchange":
-            self._reader = FieldReader(row, self.settings)
+            self._reader = self._source = FieldReader(row, self.settings)
             self.message = self._reader.message
             self._read_fields(self._reader)
         self.redraw_lines()
@@ -285,7 +292,7 @@ class MessagePane(LinePane):
 
     def _search_again(self) -> None:
         if not self._go_to_match(1, include=True):
-            self.post_notice(f"not found: {self.searched}")
+            self.post_notice(describe_not_found(self.searched))
 
     def _go_to_match(self, step: int, *, include: bool = False) -> bool:
         if not self.searched or not self.message.fields:
@@ -316,9 +323,15 @@ class MessagePane(LinePane):
 
     # -- records -------------------------------------------------------------------------------------------------------
 
-    def go_to_record(self, step: int) -> None:
-        """Go to the first record of the message, or to the last."""
+    def go_to_record(self, step: int, text: str = "") -> None:
+        """Go to the first record of the message, or the last: of those that a filter is about, where there are some."""
         records = [field for field in self.message.fields if field.is_record]
+        matches = make_record_matcher(text, self.settings.values) if text else None
+        if matches is not None and self._wait_for_fields(partial(self.go_to_record, step, text)):
+            return
+        if matches is not None and self._source is not None:
+            found = [(field, self._source.json_of(field)) for field in records]
+            records = [field for field, its in found if isinstance(its, dict) and matches(its)] or records
         if self._reader is not None and (step < 0 or not records):
             self._wait_for_fields(partial(self.go_to_record, step))
         elif records:
@@ -423,7 +436,7 @@ class MessagePane(LinePane):
         if not self.searched:
             self.post_notice("nothing is searched: / asks for a text")
         elif not self._go_to_match(step) and not self._wait_for_fields(partial(self._go_to_other_match, step)):
-            self.post_notice(f"not found: {self.searched}")
+            self.post_notice(describe_not_found(self.searched))
         elif self.field is before:
             self.post_notice("there is no other match")
 

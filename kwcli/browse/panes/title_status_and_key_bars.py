@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from typing import Final
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.events import Click
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from kwcli.browse.actions import ACTIONS, Place, key_names
+from kwcli.browse.actions import ACTIONS, Place, find_key_of, key_names
 from kwcli.output.short_texts import cell_width, cut
 
 __all__ = ["Hint", "KeyBar", "StatusBar", "TitleBar", "format_bar", "list_hints"]
 
+_WORD: Final = re.compile(r"\S+(?: UTC)?")
 _BLOCKS = 12
 Hint = tuple[str, str]  # a key, and its word
 
@@ -23,6 +28,13 @@ class TitleBar(Widget):
 
     DEFAULT_CSS = "TitleBar { height: 1; }"
 
+    class TitleClicked(Message):
+        """A title was clicked at."""
+
+        def __init__(self, title: str) -> None:
+            super().__init__()
+            self.title = title
+
     def __init__(self, make: Callable[[], Strip]) -> None:
         super().__init__()
         self._make = make
@@ -30,6 +42,12 @@ class TitleBar(Widget):
     def render_line(self, y: int) -> Strip:  # noqa: ARG002  # there is one
         """The line."""
         return self._make().crop_extend(0, self.size.width, None)
+
+    def on_click(self, event: Click) -> None:
+        """Say which title is there."""
+        found = [word for word in _WORD.finditer(self._make().text) if word.start() <= event.x <= word.end()]
+        if found:
+            self.post_message(self.TitleClicked(found[0][0]))
 
 
 class StatusBar(Widget):
@@ -63,6 +81,13 @@ class KeyBar(Widget):
 
     DEFAULT_CSS = "KeyBar { height: 1; }"
 
+    class KeyClicked(Message):
+        """A key was clicked at."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
     def __init__(self) -> None:
         super().__init__()
         self.hints: list[Hint] = []
@@ -83,6 +108,16 @@ class KeyBar(Widget):
             segments += [Segment(key, Style(bold=True)), Segment(f" {word}  ", Style(dim=True))]
             left -= 2
         return Strip(segments).crop_extend(0, self.size.width, None)
+
+    def on_click(self, event: Click) -> None:
+        """Do as if the key was pressed."""
+        left = 0
+        for key, word in self.hints:
+            end = left + cell_width(key) + cell_width(word) + 1
+            if left <= event.x < end <= self.size.width:
+                self.post_message(self.KeyClicked(find_key_of(key)))
+                return
+            left = end + 2
 
 
 def list_hints(place: Place) -> list[Hint]:

@@ -45,6 +45,9 @@ class TopPane(LinePane):
             super().__init__()
             self.text = text
 
+    class SearchWanted(Message):
+        """A text is to be asked for, which is searched then."""
+
     class DimensionWanted(Message):
         """Rows are to be counted by something else."""
 
@@ -54,6 +57,7 @@ class TopPane(LinePane):
         self.by = TOP_DIMENSIONS[0]
         self.counted: TopCounted | None = None
         self._lines: list[tuple[str, str]] = []  # the line, and the filter for its rows
+        self.searched = ""
         self._opens = False  # the line at the cursor is to be opened as soon as it is counted
         self.to_ascii: Callable[[str], str] = str
 
@@ -167,6 +171,31 @@ class TopPane(LinePane):
             self.post_message(self.RowsWanted(self._lines[self.cursor][1]))
         else:
             self.post_notice("this line counts no rows of a kind")
+
+    def search(self, text: str, step: int = 0) -> bool:
+        """Go to a line with a text: from that of the cursor on, or by a step from the one before or after."""
+        self.searched, count = text, len(self._lines)
+        for far in range(abs(step), count + 1):
+            at = (self.cursor + far * (step or 1)) % count if count else 0
+            if text and count and text.lower() in self.make_line(at).text.lower():
+                self.move_to(at)
+                return True
+        return False
+
+    def _search_again(self, step: int) -> None:
+        if not self.searched:
+            self.post_notice("nothing is searched: / asks for a text")
+        elif not self.search(self.searched, step):
+            self.post_notice(f"not found: {self.searched}")
+
+    def action_search_line(self) -> None:
+        self.post_message(self.SearchWanted())
+
+    def action_next_line(self) -> None:
+        self._search_again(1)
+
+    def action_earlier_line(self) -> None:
+        self._search_again(-1)
 
     def action_list_rows(self) -> None:
         self.open_line()
