@@ -213,7 +213,8 @@ class BrowseApp(ScreenOfPanes):
         shown = self.row_filter.shown
         said = "" if shown is None else self._earlier.describe_evidence(shown.text)
         left, right = describe_rows(reading, self.rows, self.list_pane, shown, self._settings.zone, said)
-        self.status_bar.show(f"{escape_text(self.notice)} · {left}" if self.notice else left, right)
+        notice = escape_text(self.notice)
+        self.status_bar.show(f"{notice} · {left}" if notice else left, right, notice=notice)
 
     # -- views ---------------------------------------------------------------------------------------------------------
 

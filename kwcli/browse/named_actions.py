@@ -83,9 +83,9 @@ class ActionProvider(Provider):
             )
         if not count:
             said = f"no action has {query}"
-            yield Hit(1, said, partial(self._say, said), help="Esc closes")
+            yield Hit(1, said, partial(self._show_notice, said), help="Esc closes")
 
-    def _say(self, said: str) -> None:
+    def _show_notice(self, said: str) -> None:
         show_notice: Callable[[str], None] = self.app.show_notice  # type: ignore[attr-defined]  # of app.py
         show_notice(said)
 

@@ -265,6 +265,8 @@ class ScreenOfPanes(App[int]):
     def on_descendant_focus(self) -> None:
         """Show the keys of the pane that has the focus."""
         pane = self.focused
+        if len(self.screen_stack) > 1:
+            return
         if self.filter_bar.line.has_focus:
             self.key_bar.show_hints(self.filter_bar.list_hints())
         else:

@@ -163,6 +163,13 @@ def test_a_key_that_finds_nothing_in_a_row_says_which_rows_have_it() -> None:
     run_steps(Browsing(), steps, (130, 30))
 
 
+def test_a_notice_takes_the_whole_line_where_there_is_no_room_beside_it() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        assert "this row is of no group: f group shows" in await press(browsing, pilot, "R")
+
+    run_steps(Browsing(), steps, (40, 20))
+
+
 def test_what_the_evidence_is_of_a_finding_stays() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         app = browsing.app
@@ -203,6 +210,7 @@ def test_the_palette_has_the_actions_with_the_words_that_are_typed_alone() -> No
         await browsing.settle(pilot)
         assert app.view is app.list_pane
         assert "no action has wq" in browsing.screen_text
+        assert "! errors" in browsing.screen_lines()[-1]  # the keys of the list are below it again
 
     run_steps(Browsing(), steps, SIZE)
 

@@ -59,9 +59,13 @@ class StatusBar(Widget):
         super().__init__()
         self.left = self.right = ""
         self.is_bad = False
+        self.notice = ""
 
-    def show(self, left: str, right: str, *, bad: bool = False) -> None:
-        """Show two texts."""
+    def show(self, left: str, right: str, *, bad: bool = False, notice: str = "") -> None:
+        """Show two texts; where there is no room for a notice, with which the left one begins, that is shown alone."""
+        if notice != self.notice:
+            self.notice = notice
+            self.refresh()
         if (left, right, bad) != (self.left, self.right, self.is_bad):
             self.left, self.right, self.is_bad = left, right, bad
             self.refresh()
@@ -70,7 +74,9 @@ class StatusBar(Widget):
         """The line."""
         width = self.size.width
         right = cut(self.right, max(width - 8, 0))
-        left = cut(self.left, max(width - cell_width(right) - 2, 0))
+        if self.notice and cell_width(self.notice) + cell_width(right) + 2 > width:
+            right = ""
+        left = cut(self.left, max(width - cell_width(right) - (2 if right else 0), 0))
         gap = " " * max(width - cell_width(left) - cell_width(right), 0)
         style = Style(reverse=True, color="red") if self.is_bad else Style(reverse=True)
         return Strip([Segment(f"{left}{gap}{right}", style)]).crop_extend(0, width, None)
