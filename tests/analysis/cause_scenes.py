@@ -17,6 +17,8 @@ from decoders.protocol_facts.api_keys import (
     JOIN_GROUP,
     METADATA,
     PRODUCE,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
     SHARE_ACKNOWLEDGE,
     SHARE_FETCH,
 )
@@ -222,6 +224,22 @@ def outdated(times: int, *, least: int = 3, news: int = 0) -> Scene:
     return scene.ask(1 + times + news, (HEARTBEAT, 3), {"group_id": "g"}, {}, client="shop", line=90)
 
 
+def logged_out(times: int, *, lifetime_ms: int = 8000, pause: float = 9) -> Scene:
+    """Batches on connections with a login of this lifetime, closed after a pause, and sent again on the next one."""
+    scene, at = Scene(), 0.0
+    for number in range(times):
+        scene.ask(at, (SASL_HANDSHAKE, 1), {"mechanism": "PLAIN"}, {"mechanisms": ["PLAIN"]}, line=number)
+        scene.ask(
+            at + 0.1, (SASL_AUTHENTICATE, 1), {"auth_bytes": b""}, {"session_lifetime_ms": lifetime_ms}, line=number
+        )
+        if number:
+            put(scene, at + 0.2, batch_of(1, text=f"{number - 1}-"), number, line=number)
+        at += pause
+        put(scene, at, batch_of(1, text=f"{number}-"), number, line=number, took=0.01, ends=FIN)
+        at += 0.1
+    return scene
+
+
 CAUSE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("producer-forgotten", idle_producer(20), "error"),
@@ -284,7 +302,11 @@ CAUSE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     ("entry-closed", outdated(0, news=4), "error", "10.0.0.9:9092 closes new connections of 10.0.0.1 (new) at once"),
     ("entry-closed", outdated(4, news=4), "error", "10.0.0.9:9092 closes new connections of 10.0.0.1 (new) at once"),
 ]
-CAUSE_BESIDES: Final[dict[str, set[str]]] = {"move-stalled": {"follower-behind"}, "entry-closed": {"version-refused"}}
+CAUSE_BESIDES: Final[dict[str, set[str]]] = {
+    "move-stalled": {"follower-behind"},
+    "entry-closed": {"version-refused"},
+    "sent-twice": {"timed-out", "unanswered"},
+}
 CAUSE_NEAR: Final[list[tuple[str, Scene]]] = [
     ("producer-forgotten", idle_producer(2)),
     ("producer-forgotten", idle_producer(20, taken=True)),  # another one has a new id for it
@@ -295,6 +317,7 @@ CAUSE_NEAR: Final[list[tuple[str, Scene]]] = [
     ("other-node-answers", wrong_coordinator(8, moved=True)),
     ("other-node-answers", wrong_coordinator(8, served=True)),
     ("other-node-answers", wrong_controller(8, moved=True)),
+    ("sent-twice", logged_out(5)),  # no first try was handled
     ("entry-closed", outdated(12)),
     ("share-lock-ended", share(2, 2, 2)),
     ("share-lock-ended", share(12, 12, refused=False)),

@@ -8,6 +8,7 @@ from typing import Any, Final
 from decoders.embedded import encode_embedded
 from decoders.protocol_facts.api_keys import (
     ADD_PARTITIONS_TO_TXN,
+    CREATE_TOPICS,
     END_TXN,
     FETCH,
     FIND_COORDINATOR,
@@ -38,8 +39,12 @@ def look_ups(
     kind: int = 0,
     brokers: int = 1,
     replicas: tuple[int, ...] = (),
+    made: str = "",
 ) -> Scene:
-    """Look-ups of a coordinator that nobody gets; `found`: that of another group is there; `replicas`: of a topic."""
+    """Look-ups of a coordinator that nobody gets; `found`: that of another group is there; `replicas`: of a topic.
+
+    `made`: the broker asks the controller for this topic, and is refused.
+    """
     scene = Scene()
     nodes = [{"node_id": number, "host": "10.0.0.9", "port": 9091 + number} for number in range(1, brokers + 1)]
     part = {"partition_index": 0, "leader_id": 1, "replica_nodes": [*replicas], "isr_nodes": [1]}
@@ -55,6 +60,9 @@ def look_ups(
             }
             asked = {"key": name, "key_type": kind}
             scene.ask(1 + number * every, (FIND_COORDINATOR, 2), asked, refused, client=f"{name}-1")
+        if made:
+            its = {"name": made, "error_code": 38, "error_message": "3 times cannot be reached: 1 broker is there"}
+            scene.ask(1.1 + number * every, (CREATE_TOPICS, 5), {"topics": [{"name": made}]}, {"topics": [its]}, line=9)
     if found:
         scene.ask(1, (FIND_COORDINATOR, 2), {"key": "dash"}, {"node_id": 1, "host": "10.0.0.9", "port": 9092})
     return scene
@@ -398,6 +406,11 @@ REFUSAL_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         " likely __consumer_offsets wants more replicas than the 1 broker of the cluster can hold",
     ),
     (
+        *("coordinator-never", look_ups(8, made="__consumer_offsets"), "error"),
+        "each look-up (billing, mail): __consumer_offsets cannot be made, as its CreateTopics is refused with"
+        ' INVALID_REPLICATION_FACTOR: "3 times cannot be reached: 1 broker is there"',
+    ),
+    (
         *("coordinator-never", look_ups(8, kind=1, brokers=3), "error"),
         "no transactional id gets a coordinator: COORDINATOR_NOT_AVAILABLE (FindCoordinator) on each look-up (billing",
     ),
@@ -510,6 +523,7 @@ REFUSAL_BESIDES: Final[dict[str, set[str]]] = {
 }
 REFUSAL_NEAR: Final[list[tuple[str, Scene]]] = [
     ("coordinator-never", look_ups(8, found=True)),
+    ("answered-with-error", look_ups(8, made="__consumer_offsets")),  # it is why there is no coordinator
     ("coordinator-never", look_ups(5)),  # 8 s: the topic is being made
     ("not-a-member", foreign_commits(4, member_id="m", generation_id_or_member_epoch=3)),
     ("not-a-member", foreign_commits(4, joins=True)),

@@ -29,10 +29,10 @@ from decoders.analysis.exchange_facts import WAITING
 from decoders.analysis.read_dimension_values import host_of
 from decoders.apis import api
 from decoders.limits import NAMES_OBSERVED_MAX
-from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH
+from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH, PRODUCE
 from decoders.wire.format_and_escape_text import describe_duration, format_size
 
-__all__ = ["REFUSALS"]
+__all__ = ["REFUSALS", "are_writes_lost_with_sessions"]
 
 # Ports that end so are Kafka's by custom: a TLS hello that is refused there concerns Kafka.
 _CUSTOMARY: Final = "909"
@@ -211,7 +211,7 @@ def _describe_connections(closed: int, count: int) -> str:
 
 def _find_unanswered_requests(case: Case) -> Iterator[Found]:
     """Requests without an answer at the end of their connection, but for those that wait by design, such as fetches."""
-    ended = dict(_find_ended_sessions(case))
+    ended = case.compute_once(_gather_ended_sessions)
     hosts: dict[tuple[str, str], set[str]] = defaultdict(set)
     for (client, host, broker), _ in case.seen.items_of_kind("client"):
         hosts[client, broker].add(host)
@@ -493,6 +493,31 @@ def _find_ended_sessions(case: Case) -> Iterator[tuple[tuple[str, str], Found]]:
         about["lifetime"] = describe_duration(max(lifetime for lifetime, _ in some))
         yield (client, broker), case.make_finding("login-expired", whole, **about)
 
+
+def _gather_ended_sessions(case: Case) -> dict[tuple[str, str], Found]:
+    return dict(_find_ended_sessions(case))
+
+
+def are_writes_lost_with_sessions(case: Case, client: str) -> bool:
+    """Whether all Produce requests of a client without an answer came after its login had run out.
+
+    A broker handles no request of such a connection: it closes it.
+    """
+    ended = case.compute_once(_gather_ended_sessions)
+    brokers = {
+        broker
+        for (who, broker, key, _, _), _ in case.seen.items_of_kind("unanswered")
+        if (who, key) == (client, PRODUCE)
+    }
+    timed_out = any(
+        (code, key, who) == (_TIMED_OUT, PRODUCE, client)
+        for (code, key, who, _, _), _ in case.seen.items_of_kind("error")
+    )
+    return bool(brokers) and not timed_out and all((client, broker) in ended for broker in brokers)
+
+
+# REQUEST_TIMED_OUT: what a broker answers that may have written.
+_TIMED_OUT: Final = 7
 
 REFUSALS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_odd_bytes,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.analysis.doctor.diagnosis_input import NS, Case, Found
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation
+from decoders.analysis.doctor.refusal_findings import are_writes_lost_with_sessions
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.resent_batches import SentAgain
@@ -45,6 +46,8 @@ def _find_resent_batches(case: Case) -> Iterator[Found]:
     for (what, client, topic), some in found.items():
         if len(some) < case.limits["again.batches"]:
             continue
+        if what == "sent-twice" and are_writes_lost_with_sessions(case, client):
+            continue  # no first try was written
         seen = Observation()
         for its in some:
             seen.count_evidence(its.last)

@@ -155,7 +155,7 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
         WARNING,
         "{client} does not log in again: {broker} closes {connections} of its connections {lifetime} after the login",
         "the broker ends a session after connections.max.reauth.ms (session_lifetime_ms in its answer, KIP-368), and"
-        " closes the connection on the next request",
+        " closes the connection on the next request, which it does not handle",
         "upgrade the client to one that logs in again by itself, or raise connections.max.reauth.ms",
     ),
     "login-failed": FindingKind(

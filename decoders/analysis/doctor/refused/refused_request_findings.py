@@ -38,7 +38,7 @@ from decoders.analysis.doctor.refused.observe_refusals import (
     TOO_LARGE,
     UNSUPPORTED_COMPRESSION,
 )
-from decoders.protocol_facts.api_keys import END_TXN, FETCH, FIND_COORDINATOR, OFFSET_COMMIT
+from decoders.protocol_facts.api_keys import CREATE_TOPICS, END_TXN, FETCH, FIND_COORDINATOR, OFFSET_COMMIT
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.format_and_escape_text import describe_duration, format_size
 
@@ -46,6 +46,7 @@ __all__ = ["describe_change", "describe_company", "describe_refusal", "explain_e
 
 _NOT_AVAILABLE: Final = 15
 _UNKNOWN_MEMBER: Final = 25
+_INVALID_REPLICATION_FACTOR: Final = 38
 # INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, PRODUCER_FENCED.
 _ABORTED: Final = frozenset({47, 48, 90})
 # A change is named where the first error follows so soon, or comes so little before it, where captures are merged.
@@ -114,6 +115,12 @@ def _explain_missing_coordinators(case: Case) -> Iterator[tuple[Found, set[Error
             continue
         is_there = case.seen.get_observation("topic", topic) is not None
         few = 0 < len(nodes) < _REPLICAS and not is_there
+        # Brokers make the topic themselves, and say why they cannot.
+        makes = {
+            key: seen
+            for key, seen in find_errors_with_codes(case, (_INVALID_REPLICATION_FACTOR,))
+            if key[1] == CREATE_TOPICS and key[4] == topic and seen.first <= whole.last + NS
+        }
         brokers = f"the {'1 broker' if len(nodes) == 1 else f'{len(nodes)} brokers'} of the cluster"
         names = sorted({str(key[4]) for key in some})
         about: dict[str, Any] = {"what": what, "error": error_name(_NOT_AVAILABLE), "names": names, "topic": topic}
@@ -126,7 +133,11 @@ def _explain_missing_coordinators(case: Case) -> Iterator[tuple[Found, set[Error
             if few
             else f"{topic} has no partition with a leader, or cannot be made"
         )
-        yield case.make_finding("coordinator-never", whole, **about), {*some}
+        if makes:
+            words = _describe_words(merge_observations(makes.values()), _INVALID_REPLICATION_FACTOR)
+            error = error_name(_INVALID_REPLICATION_FACTOR)
+            about["likely"] = f": {topic} cannot be made, as its CreateTopics is refused with {error}{words}"
+        yield case.make_finding("coordinator-never", whole, **about), {*some, *makes}
 
 
 def _explain_foreign_commits(case: Case) -> Iterator[tuple[Found, set[ErrorKey]]]:
