@@ -106,6 +106,25 @@ def clusters_told(*answers: tuple[str, str, str]) -> Scene:
     return scene
 
 
+def restarts(*begins: float, down: float = 4, again: bool = True, starting: bool = False) -> Scene:
+    """Node 1 answers twice a second, but for `down` seconds from each of these times on, in which it refuses.
+
+    `again`: it is back between; `starting`: it refuses once more, a second after it was back.
+    """
+    nodes = [*_NODES, {"node_id": 2, "host": "10.0.0.8", "port": 9092}]
+    scene = Scene().ask(0, (METADATA, 9), {}, {"brokers": nodes, "topics": []}, client="mon", broker="10.0.0.8:9092")
+    for half in range(2, 120):
+        at = half / 2
+        outage = next((begin for begin in begins if begin <= at < (begin + down if again else 60)), None)
+        if outage is None:
+            scene.ask(at, (HEARTBEAT, 3), _BEAT, {}, client="other", line=1 + int(sum(begin < at for begin in begins)))
+        elif at == outage or half % 3 == 0:
+            scene.knock(at, "10.0.0.9:9092")
+    for begin in begins if starting else ():
+        scene.knock(begin + down + 1.2, "10.0.0.9:9092")
+    return scene.ask(62, (HEARTBEAT, 3), _BEAT, {}, client="mon", broker="10.0.0.8:9092")
+
+
 CLUSTER_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("answer-too-large", broken_off(5), "error"),
@@ -117,6 +136,11 @@ CLUSTER_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         " while shop writes there",
     ),
     ("partitions-added", partitions_added(), "warning", "does not read orders-2, added at 14:13:25 UTC"),
+    (
+        *("broker-restarts", restarts(10, 25, 48), "error"),
+        "node 1 (10.0.0.9:9092) went away 3 times and came back: it refused connections from 14:13:30 for ",
+    ),
+    ("broker-restarts", restarts(10, 20, 30, starting=True), "warning", "went away 3 times and came back"),
     (
         *("cluster-mixed", formatted_anew(), "error"),
         "node 3 belongs to another cluster: its cluster id is B, that of the others A (nodes answer",
@@ -139,6 +163,9 @@ CLUSTER_NEAR: Final[list[tuple[str, Scene]]] = [
     ("partitions-added", partitions_added(written=0)),  # nobody writes there
     ("partitions-added", partitions_added(counts=(3, 3))),
     ("partitions-added", partitions_added(joins=False)),  # a client without a group reads what it wants
+    ("broker-restarts", restarts(10, 40)),  # a planned restart, and another one
+    ("broker-restarts", restarts(10, starting=True)),
+    ("broker-restarts", restarts(10, 12, 14, again=False)),
     ("cluster-mixed", formatted_anew(code=0)),
     ("cluster-mixed", formatted_anew(code=87)),
     # Two clusters that have nothing to do with each other.

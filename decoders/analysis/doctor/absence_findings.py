@@ -120,6 +120,78 @@ def _gather_refusing_nodes(case: Case) -> Iterator[tuple[int, Observation]]:
             yield number, whole
 
 
+def _find_restarting_brokers(case: Case) -> Iterator[Found]:
+    """Nodes that refuse connections, answer again, and refuse them again: their processes end and are started anew."""
+    refusals: dict[int, list[Observation]] = defaultdict(list)
+    for (_, address, how), seen in case.seen.items_of_kind("no-entry"):
+        number = case.nodes.get(address, case.nodes.get(host_of(address)))
+        if how == "refused" and number is not None:
+            refusals[number].append(seen)
+    for number, some in refusals.items():
+        down = {second for seen in some for second in seen.list_marked_seconds()}
+        outages = _list_outages(down, _list_active_seconds(case, number))
+        if len(outages) < _RESTARTS_LEAST:
+            continue
+        whole = merge_observations(some)
+        whole.count = len(outages)
+        whole.first, whole.last = outages[0][0] * NS, outages[-1][1] * NS
+        times = [f"{format_clock(begin * NS)[:8]} for {_describe_seconds(begin, end)}" for begin, end in outages]
+        pauses = [after - end for (_, end), (after, _) in pairwise(outages)]
+        about: dict[str, Any] = {"times": f"{len(outages):,}", **_make_node_facts(case, number)}
+        about["outages"] = ", ".join(times[:LISTED])
+        least, most = (describe_duration(find(pauses) * 1000) for find in (min, max))
+        about["up"] = least if least == most else f"{least} to {most}"
+        over = case.last // NS - outages[-1][1] > max(pauses)
+        kind = FINDINGS["broker-restarts"]
+        yield Found("broker-restarts", kind.went_on if over else kind.severity, whole, about)
+
+
+# Twice is a planned restart that was repeated.
+_RESTARTS_LEAST: Final = 3
+# A node opens its listeners one after the other, within so many seconds.
+_STARTING_S: Final = 3
+# What a node calls itself where it is a client of other nodes.
+_OWN_CLIENT_IDS: Final = ("raft-client-{0}", "broker-{0}-fetcher-")
+
+
+def _describe_seconds(begin: int, end: int) -> str:
+    return f"{describe_duration((end - begin) * 1000)} or more" if end > begin else "a moment"
+
+
+def _list_active_seconds(case: Case, number: int) -> set[int]:
+    """The seconds in which a node answered somebody, or was answered as a client of other nodes."""
+    found = set(_merge_answers(case, number).list_marked_seconds())
+    own, fetcher = (form.format(number) for form in _OWN_CLIENT_IDS)
+    for (client, host, _), seen in case.seen.items_of_kind("client"):
+        if client == own or client.startswith(fetcher) or (case.nodes.get(host) == number and client.isdigit()):
+            found.update(seen.list_marked_seconds())
+    return found
+
+
+def _list_outages(down: set[int], active: set[int]) -> list[tuple[int, int]]:
+    """The first and the last second of each span in which a node refused connections and was not active.
+
+    A second that has both is the end of one state and the begin of the other. While a node starts, one of its listeners
+    may still refuse connections though it speaks with other nodes.
+    """
+    outages: list[tuple[int, int]] = []
+    is_down = False
+    for second in sorted(down | active):
+        if second not in down:
+            is_down = False
+        elif is_down and second not in active:
+            outages[-1] = outages[-1][0], second
+        elif not is_down and outages and second - outages[-1][1] <= _STARTING_S:
+            outages[-1] = outages[-1][0], second
+            is_down = True
+        elif not is_down:
+            outages.append((second, second))
+            is_down = True
+        else:
+            is_down = False
+    return outages
+
+
 def _find_downed_brokers(case: Case) -> Iterator[Found]:
     """Nodes that ended, as their machines refuse connections, and that brokers list as before, or nobody asked."""
     absent = {number for (number,), _ in case.seen.items_of_kind("gone")}
@@ -404,6 +476,7 @@ _POLL_REASON: Final = "poll timeout"
 
 ABSENCES: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_absent_brokers,
+    _find_restarting_brokers,
     _find_downed_brokers,
     _find_silent_brokers,
     _find_pending_requests,

@@ -79,7 +79,7 @@ def _metadata_log(found: Found) -> set[str]:
 
 
 # Findings about nodes that are not there, from the surest on.
-_ABSENT: Final = ("broker-silent", "broker-down", "broker-gone", "broker-back")
+_ABSENT: Final = ("broker-restarts", "broker-silent", "broker-down", "broker-gone", "broker-back")
 # What a coordinator answers once the replicas of its log have what it writes, or waits for members that write it.
 _COORDINATED: Final = frozenset(
     {
@@ -92,6 +92,7 @@ _COORDINATED: Final = frozenset(
 CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ...]] = (
     ("cluster-mixed", ("broker-gone", "broker-down", "no-connection"), _nodes),
     ("cluster-mixed", ("election",), lambda _: {""}),
+    ("broker-restarts", ("broker-silent", "broker-gone", "broker-back", "broker-down"), _nodes),
     ("broker-silent", ("broker-gone", "broker-back"), _nodes),
     *(
         (cause, effects, shared)

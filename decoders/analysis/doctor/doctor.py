@@ -266,6 +266,7 @@ class Doctor:
                 its.count_end(ended)
                 its.first = min(its.first, ended.time_ns)
                 its.add_to_sum("tries", ended.client_packets)
+                its.mark_second(ended.time_ns)
             return
         client = client_of(ended.client_id, info.client)
         if ended.opened and ended.exchanges and not ended.server_bytes and ended.how in ("fin", "rst"):

@@ -133,7 +133,7 @@ def _rank_row(row: Row) -> tuple[int, int, int, str, str]:
 # Of findings as bad, some come last: sound clients meet them too, or nothing is known about what they mean. A refused
 # login comes first, as nothing else works without it, and so does a broker that is not there.
 _LAST: Final = {
-    **dict.fromkeys(("login-failed", "broker-down", "broker-silent", "partition-offline"), 0),
+    **dict.fromkeys(("login-failed", "broker-restarts", "broker-down", "broker-silent", "partition-offline"), 0),
     **dict.fromkeys(("already-there", OTHER, "coordinator-moved", "switched-off"), 2),
 }
 

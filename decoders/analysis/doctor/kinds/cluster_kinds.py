@@ -22,6 +22,16 @@ CLUSTER_KINDS: Final[dict[str, FindingKind]] = {
         "it restarted, or was cut off or fenced for a while; clients had to find other leaders",
         "look in its log and the controller's at that time; a planned restart takes a minute and no client notices",
     ),
+    "broker-restarts": FindingKind(
+        ERROR,
+        "{who} went away {times} times and came back: it refused connections from {outages}; it was up for {up} in"
+        " between",
+        "its process ends soon after it was started and is started again (a crash loop): it lacks memory or disk,"
+        " cannot read its config or a log, or something kills it; each time other nodes take over what it led",
+        "look in its log right before each end, and ask what starts it for the reason (systemd, Kubernetes: exit code,"
+        " OOMKilled, a probe that fails)",
+        went_on=WARNING,
+    ),
     "broker-down": FindingKind(
         ERROR,
         "{who} went away: it refuses connections and answers nothing any more",
