@@ -165,6 +165,7 @@ CLUSTER_NEAR: Final[list[tuple[str, Scene]]] = [
     ("partitions-added", partitions_added(joins=False)),  # a client without a group reads what it wants
     ("broker-restarts", restarts(10, 40)),  # a planned restart, and another one
     ("broker-restarts", restarts(10, starting=True)),
+    ("broker-restarts", restarts(1, 20, 40)),  # the cluster starts
     ("broker-restarts", restarts(10, 12, 14, again=False)),
     ("cluster-mixed", formatted_anew(code=0)),
     ("cluster-mixed", formatted_anew(code=87)),

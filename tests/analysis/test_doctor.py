@@ -294,10 +294,10 @@ def transactions(aborts: int, commits: int) -> Scene:
     return scene
 
 
-def unanswered(count: int, ends: int, key: tuple[int, int] = META) -> Scene:
+def unanswered(count: int, ends: int, key: tuple[int, int] = META, *, took: float = 0.001) -> Scene:
     scene = Scene().ask(0, VERSIONS, {}, SERVES, client="other")
     for number in range(count):
-        scene.ask(1 + number, key, {}, line=number, ends=ends)
+        scene.ask(1 + number, key, {}, line=number, ends=ends, took=took)
     return scene
 
 
@@ -729,7 +729,21 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ("advertised-loopback", advertised("localhost"), "error", "node 1 advertises localhost:9092"),
     ("advertised-elsewhere", advertised("10.0.0.9", port=19092), "note", "advertises 10.0.0.9:19092"),
     ("version-refused", unanswered(1, RST, (METADATA, 1)), "error", "Metadata 1 of app is not served by 10.0.0.9:9092"),
-    ("unanswered", unanswered(3, RST), "warning", "Metadata of app stays unanswered by 10.0.0.9:9092"),
+    (
+        *("unanswered", unanswered(3, RST), "warning"),
+        "Metadata of app stays unanswered by 10.0.0.9:9092; the broker reset the connection 1.0ms later",
+    ),
+    (
+        *("unanswered", unanswered(3, RST).knock(3.5, BROKER).knock(5, BROKER), "warning"),
+        "the broker reset the connection 1.0ms later, and new ones were refused from 14:13:23 UTC on",
+    ),
+    (
+        "unanswered",
+        unanswered(3, FIN),
+        "warning",
+        "stays unanswered by 10.0.0.9:9092; the connection was closed 1.0ms later",
+    ),
+    ("unanswered", unanswered(3, FIN, took=30), "warning", "; the connection was closed 30s later"),
     ("connection-churn", connections(40, 2, 0.5), "warning", "app opens 2.1 connections a second, each for 2.0"),
     (
         "partition-offline",
@@ -777,7 +791,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ("login-failed", logins(12), "error", "fail with SASL_AUTHENTICATION_FAILED, 12 times, every 2s"),
     (
         *("unanswered", unanswered(3, RST).ask(10, META, {}, metadata(), line=9), "warning"),
-        "the connection ended (reset); asked again, it was answered",
+        "the broker reset the connection 1.0ms later; asked again, it was answered",
     ),
     ("rebalance-storm", joined(8), "warning", "1 members; most often member-0 joins again (8 times)"),
     ("rebalance-storm", epochs_of_one_member(8), "warning", "group billing rebalances again and again: 8 generations"),
@@ -1094,6 +1108,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
 ]
 # Findings that come with another one as its cause.
 BESIDES = {
+    "unanswered": {"no-connection"},
     "clock-behind": {"timestamp-refused"},
     "timestamp-refused": {"clock-behind"},
     "sequence-restarted": {"sequence-broken"},

@@ -169,14 +169,15 @@ def _list_active_seconds(case: Case, number: int) -> set[int]:
 
 
 def _list_outages(down: set[int], active: set[int]) -> list[tuple[int, int]]:
-    """The first and the last second of each span in which a node refused connections and was not active.
+    """The first and the last second of each span in which a node that was active refused connections, and was not.
 
     A second that has both is the end of one state and the begin of the other. While a node starts, one of its listeners
     may still refuse connections though it speaks with other nodes.
     """
     outages: list[tuple[int, int]] = []
     is_down = False
-    for second in sorted(down | active):
+    begun = min(active, default=0)
+    for second in sorted(second for second in down | active if second > begun):
         if second not in down:
             is_down = False
         elif is_down and second not in active:

@@ -278,6 +278,10 @@ class Doctor:
                 its = seen.get_or_make("shut-out", host, info.broker)
                 its.count_end(ended)
                 its.count_name("clients", client)
+        if ended.how in ("fin", "rst") and ended.exchanges:
+            side = "broker" if ended.server_quiet_ns else "client" if ended.client_quiet_ns else "either"
+            its = seen.get_or_make("ended", client, info.broker)
+            its.count_name(side, f"{info.client} {info.began_ns} {ended.last_ns}")
         if ended.how == "capture_end" and ended.server_bytes:
             its = seen.get_or_make("stays", host, info.broker)
             its.count_occurrence_at(ended.time_ns)
@@ -392,6 +396,7 @@ class Doctor:
         info, login = exchange.connection_info, exchange.login
         its = self._seen.get_or_make("unanswered", client, info.broker, api_key, exchange.api_version, closed)
         its.count_exchange(exchange)
+        its.count_name("asked", f"{info.client} {info.began_ns} {exchange.time_ns}")
         self._count_topics_of_produce(its, exchange, api_key)
         if login is None:
             its.add_to_sum("without-login", 1)

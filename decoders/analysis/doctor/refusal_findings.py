@@ -25,6 +25,10 @@ from decoders.analysis.doctor.diagnosis_input import (
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.kinds.tls_alerts import describe_tls_refusal
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
+from decoders.analysis.doctor.refused.explain_unanswered_requests import (
+    explain_unanswered_requests,
+    find_last_times,
+)
 from decoders.analysis.exchange_facts import WAITING
 from decoders.analysis.read_dimension_values import host_of
 from decoders.apis import api
@@ -287,7 +291,6 @@ def _find_closed_requests(
             yield too_large
             continue
         about: dict[str, Any] = {"client": client, "clients": [client], "api": name_of_api_key(key), "broker": broker}
-        about["closed"] = _CLOSED.get(closed, closed)
         about["topics"] = sort_names_by_count(seen.names.get("topics", {}))[:LISTED] or None
         entry = _find_unanswered_entry(case, client, broker, seen) if key == API_VERSIONS else None
         if entry is not None:
@@ -297,6 +300,7 @@ def _find_closed_requests(
             yield case.make_finding("versions-closed", seen, **about)
         elif key not in WAITING and seen.count >= case.limits["unanswered.least"]:
             then = "; asked again, it was answered" if case.answered.get((client, key), 0) > seen.last else None
+            about |= explain_unanswered_requests(case, client, broker, closed, seen)
             yield case.make_finding("unanswered", seen, then=then, **about)
 
 
@@ -416,24 +420,12 @@ _AT_ONCE_NS: Final = 3 * NS
 def _are_cut_off_at_once(case: Case, client: str, broker: str, key: int, refused: Observation) -> bool:
     """Whether a client's connections were reset at once after its large requests, while it has answers to others."""
     seen = case.seen.get_observation("cut-off", client, broker)
-    asked, ended = (_find_last_times(seen, facet) for facet in ("asked", "ended"))
+    asked, ended = (find_last_times(seen, facet) for facet in ("asked", "ended"))
     waits = [ended[connection] - asked[connection] for connection in asked.keys() & ended.keys()]
     answers = (seen for (who, _, where), seen in case.seen.items_of_kind("client") if (who, where) == (client, broker))
     goes_on = any("second" in its.most and its.most["second"] * NS > refused.first for its in answers)
     at_once = len(waits) >= case.limits["unanswered.least"] and max(waits) < _AT_ONCE_NS
     return at_once and goes_on and (client, key) in case.answered
-
-
-def _find_last_times(seen: Observation | None, facet: str) -> dict[str, int]:
-    """Connection → the last of its times in ns, by the names of a facet."""
-    found: dict[str, int] = {}
-    for name in seen.names.get(facet, ()) if seen is not None else ():
-        connection, _, time_ns = name.rpartition(" ")
-        found[connection] = max(found.get(connection, 0), int(time_ns))
-    return found
-
-
-_CLOSED: Final = {"fin": "closed", "rst": "reset", "idle": "silent for hours"}
 
 
 def _are_versions_answered(case: Case, client: str, broker: str) -> bool:

@@ -168,9 +168,9 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
     "access-denied": FindingKind(ERROR, "{subject} is denied to {clients}: {error}{by_user}", went_on=WARNING),
     "unanswered": FindingKind(
         WARNING,
-        "{api} of {client} stays unanswered by {broker}; the connection ended ({closed}){then}",
-        "the client gave up (request.timeout.ms), the broker went away, or something between them cut the connection",
-        "look at the broker's load and log at that time, and at firewalls and idle time-outs between the two",
+        "{api} of {client} stays unanswered by {broker}; {ending}{then}",
+        "{why}",
+        "{remedy}",
     ),
     "connection-churn": FindingKind(
         WARNING,
