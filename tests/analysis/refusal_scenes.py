@@ -379,10 +379,13 @@ def abandoned(
     answered: bool = False,
     ended: bool = True,
     reads: bool = False,
+    late: bool = False,
+    joins: bool = False,
 ) -> Scene:
     """Fetches that wait, each on a connection of its own so many seconds after the one before, and end without answer.
 
-    `answered`: one more Fetch gets records; `ended`: the connections end; `reads`: it got records before.
+    `answered`: one more Fetch gets records; `ended`: the connections end; `reads`: it got records before; `late`: the
+    broker answers when the time is over; `joins`: they are no Fetches, but JoinGroups.
     """
     scene = join(0, Scene(), "report")
     if reads:
@@ -392,7 +395,13 @@ def abandoned(
         asked: dict[str, Any] = {"max_wait_ms": wait_ms, "min_bytes": 1_000_000}
         asked["topics"] = [{"topic": "orders", "partitions": [{"partition": 0, "fetch_offset": 0}]}]
         how: dict[str, Any] = {"took": took, "ends": FIN} if ended else {"took": inf}
-        scene.ask(at, (FETCH, 11), asked, {}, client="report", line=number, **how)
+        how = {"took": wait_ms / 1000} if late else how
+        if joins:
+            its = {"group_id": "billing", "protocol_type": "consumer", "rebalance_timeout_ms": wait_ms}
+            said = {"generation_id": number, "member_id": "m"}
+            scene.ask(at, (JOIN_GROUP, 5), its, said, client="report", line=number, **how)
+        else:
+            scene.ask(at, (FETCH, 11), asked, {}, client="report", line=number, **how)
         at += gap
     if answered:
         get(scene, at, 0, 10, client="report", newest=10, line=98)
@@ -505,6 +514,20 @@ REFUSAL_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         "report (group billing) gets nothing of orders: it gives up each Fetch, 5 times, and sends the next on a new"
         " connection within 5.2s, though it lets the broker wait for 15000 ms (fetch.max.wait.ms) until there are 1",
     ),
+    (
+        *("fetch-abandoned", abandoned(6.5, 6.2, 6.6, 6.5, wait_ms=20_000, late=True), "error"),
+        "it gives up each Fetch, 5 times, and sends the next on a new connection within 6.2s, though it lets",
+    ),
+    (
+        *("join-abandoned", abandoned(30, 30.2, 30.1, wait_ms=60_000, late=True, joins=True), "error"),
+        "report (group billing) does not get into its group: it gives up each JoinGroup, 4 times, and sends the",
+    ),
+    (
+        "join-abandoned",
+        abandoned(30, 30.2, 30.1, wait_ms=60_000, took=29, joins=True),
+        "error",
+        "report (group billing)",
+    ),
     ("fetch-abandoned", abandoned(5.5, 5.2, 5.6, reads=True), "error", "report (group billing) gets nothing of orders"),
     (
         *("member-fenced", silent_member(), "warning"),
@@ -547,6 +570,8 @@ REFUSAL_NEAR: Final[list[tuple[str, Scene]]] = [
     ("fetch-abandoned", abandoned(5.5, 5.2, 5.6, answered=True)),
     ("fetch-abandoned", abandoned(0.1, 0.1, 0.1, ended=False)),  # several at the end of the capture
     ("fetch-abandoned", abandoned(5.5, 60, 9, 300)),  # restarts
+    ("fetch-abandoned", abandoned(21, 21, 21, 21, wait_ms=20_000, late=True)),  # each is answered before the next
+    ("join-abandoned", abandoned(70, 70, 70, wait_ms=60_000, late=True, joins=True)),
     ("fetch-abandoned", abandoned(5.5, 5.2, 5.6, wait_ms=500)),
     ("position-missing", without_position(looks=True)),
     ("position-missing", without_position(fetches=True)),

@@ -191,7 +191,15 @@ LIVE: Final = {
 }
 # Attacks, what only a fault of minutes brings, and records that were passed: scenes alone show them.
 STAGED: Final = {
-    *("start-repeated", "coordinator-never", "codec-too-new", "members-idle", "fetch-abandoned", "keys-apart"),
+    *(
+        "start-repeated",
+        "coordinator-never",
+        "codec-too-new",
+        "members-idle",
+        "fetch-abandoned",
+        "join-abandoned",
+        "keys-apart",
+    ),
     *(
         {
             row[0]

@@ -198,7 +198,8 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
         )
     ),
     *(
-        ("fetch-abandoned", effects, shared)
+        (cause, effects, shared)
+        for cause in ("fetch-abandoned", "join-abandoned")
         for effects, shared in (
             (("unanswered", "connection-churn", "metadata-storm"), _clients),
             (("rebalance-storm", "member-fenced", "heartbeats-late", "poll-stopped", "group-behind"), _groups),

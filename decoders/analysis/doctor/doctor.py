@@ -21,7 +21,7 @@ from decoders.analysis.advisories.attack_observations import ATTACKS, TAGGED_SIZ
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS
 from decoders.analysis.doctor.find_problems import diagnose
 from decoders.analysis.doctor.finding_kinds import STORAGE_ERRORS
-from decoders.analysis.doctor.groups.observe_members import observe_waiting_fetch
+from decoders.analysis.doctor.groups.observe_members import observe_waiting_request
 from decoders.analysis.doctor.groups.observe_share_locks import INVALID_RECORD_STATE, observe_refused_acknowledgements
 from decoders.analysis.doctor.identities.observe_addresses import find_subjects_of_coordinator
 from decoders.analysis.doctor.observations import Observation, Observations
@@ -64,6 +64,7 @@ from decoders.protocol_facts.api_keys import (
     FETCH,
     FIND_COORDINATOR,
     HEARTBEAT,
+    JOIN_GROUP,
     METADATA,
     OFFSET_COMMIT,
     OFFSET_FETCH,
@@ -94,6 +95,8 @@ _FIRST_BYTES: Final = 1 << 10
 _SIZED: Final = 1 << 16
 # An answer that takes longer is late; the threshold for silent brokers is applied later.
 _LATE_NS: Final = 5 * NS_PER_S
+# Requests that wait by design, which clients may give up before.
+_GIVEN_UP: Final = frozenset({FETCH, JOIN_GROUP})
 # A request that was sent as often did not get lost by chance.
 _TRIES: Final = 4
 # A connection that is younger has not been idle for as long as anything forgets one.
@@ -200,8 +203,8 @@ class Doctor:
             if link.most.get("second") != second or answered.most.get("second") != second:
                 answered.mark_second(response_ns)  # most come many to a second
                 link.mark_second(response_ns)
-            if response_ns - exchange.time_ns >= _LATE_NS and key not in WAITING:
-                self._observe_waiting_request(exchange, client)
+            if response_ns - exchange.time_ns >= _LATE_NS:
+                self._observe_late_answer(exchange, key, client)
         if self._values is not None:
             observe_values(seen, exchange, client, self._values)
         observer = BODY_OBSERVERS.get(key)
@@ -312,6 +315,12 @@ class Doctor:
                 its.add_to_sum("ns", shut_ns)
                 its.keep_greatest("ns", shut_ns)
 
+    def _observe_late_answer(self, exchange: Exchange, api_key: int, client: str) -> None:
+        if api_key not in WAITING:
+            self._observe_waiting_request(exchange, client)
+        elif api_key in _GIVEN_UP:
+            observe_waiting_request(self._seen, exchange, client)
+
     def _observe_waiting_request(self, exchange: Exchange, client: str) -> None:
         """Observe a request that is not answered, or late, though it waits for no records and no members."""
         its = self._seen.get_or_make("stuck", client, exchange.connection_info.broker)
@@ -363,10 +372,10 @@ class Doctor:
         closed, size = exchange.closed, exchange.request_size or 0
         if api_key == PRODUCE:
             count_batch_tries(self._seen, exchange, client)
-        elif api_key == FETCH:
-            if closed not in ("fin", "rst"):
+        elif api_key in _GIVEN_UP:
+            if api_key == FETCH and closed not in ("fin", "rst"):
                 observe_unread_answer(self._seen, client)
-            observe_waiting_fetch(self._seen, exchange, client)
+            observe_waiting_request(self._seen, exchange, client)
             if not (exchange.extra and exchange.extra.get("retransmitted")):
                 observe_answer_broken_off(self._seen, exchange, client)
         if size >= _SIZED and closed in ("fin", "rst"):

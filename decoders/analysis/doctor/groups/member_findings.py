@@ -24,7 +24,7 @@ from decoders.analysis.doctor.observations import Observation, sort_names_by_cou
 from decoders.analysis.doctor.refused.explain_positions_outside import explain_place_outside
 from decoders.analysis.doctor.refused.refused_request_findings import describe_change
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.api_keys import LIST_OFFSETS
+from decoders.protocol_facts.api_keys import HEARTBEAT, JOIN_GROUP, LIST_OFFSETS, SYNC_GROUP
 from decoders.wire.format_and_escape_text import describe_duration, format_size
 
 __all__ = ["MEMBERS", "list_stranded_members"]
@@ -268,30 +268,42 @@ def _find_answers_broken_off(case: Case) -> Iterator[Found]:
         yield Found("answer-too-large", kind.went_on if went_on else kind.severity, seen, about)
 
 
-def _find_abandoned_fetches(case: Case) -> Iterator[Found]:
-    """Consumers that give up each Fetch before the time is over for which they let the broker wait.
+def _find_abandoned_waits(case: Case) -> Iterator[Found]:
+    """Consumers that give up each Fetch or JoinGroup before the time is over for which they let the broker wait.
 
-    The next Fetch comes on a new connection, always after the same time, and none has a whole answer.
+    The next one comes on a new connection, always after the same time, and none has a whole answer in time.
     """
-    for (client, _, broker), seen in case.seen.items_of_kind("fetch-unheard"):
+    for (client, _, broker, key), seen in case.seen.items_of_kind("wait-unheard"):
         times = sorted(map(int, seen.names["times"]))
         gaps = [after - before for before, after in pairwise(times)]
-        reading = case.seen.get_observation("reading", client)
-        is_read = reading is not None and max(reading.list_marked_seconds(), default=0) * NS >= seen.first
         alone = len(seen.names["connections"]) == len(times)
-        if len(gaps) < _ABANDONED_LEAST or not alone or is_read or seen.sums["ended"] < _ENDED_LEAST:
+        if len(gaps) < _ABANDONED_LEAST or not alone or seen.sums["ended"] < _ENDED_LEAST:
             continue
         if max(gaps) > _SAME_GAP * min(gaps) or max(gaps) >= seen.most["wait"] * MS:
             continue
-        groups = sorted({str(group) for (group, who), _ in case.seen.items_of_kind("joined") if who == client})
+        if _has_gone_on(case, client, key, seen):
+            continue
+        joined = {str(group) for (group, who), _ in case.seen.items_of_kind("joined") if who == client}
+        groups = sorted(joined | seen.names.get("groups", {}).keys())
         topics = sort_names_by_count(seen.names.get("topics", {}))
         about: dict[str, Any] = {"client": client, "client_id": client, "clients": [client], "broker": broker}
         about |= {"topics": topics[:LISTED] or None, "group": groups[0] if len(groups) == 1 else None}
         about["of_group"] = f" (group {escape_for_sentence(groups)})" if groups else None
         about["places"] = topics or "its topics"
-        about |= {"after": describe_duration(min(gaps) / MS), "wait": seen.most["wait"], "bytes": seen.most["bytes"]}
+        about |= {"after": describe_duration(min(gaps) / MS), "wait": seen.most["wait"]}
+        least = seen.most["bytes"]
+        about["until"] = f" until there are {least} bytes (fetch.min.bytes)" if least > 1 else None
         about["tally"] = f"{seen.count:,}"
-        yield case.make_finding("fetch-abandoned", seen, **about)
+        yield case.make_finding("join-abandoned" if key == JOIN_GROUP else "fetch-abandoned", seen, **about)
+
+
+def _has_gone_on(case: Case, client: str, key: int, abandoned: Observation) -> bool:
+    """Whether a client got what it waits for since the first request that it gave up, on another connection."""
+    if key == JOIN_GROUP:
+        uses = ((client, its, group) for its in (SYNC_GROUP, HEARTBEAT) for group in abandoned.names.get("groups", ()))
+        return any(case.done.get(use, 0) > abandoned.first for use in uses)
+    read = case.find_items("read", (0,), (client,))
+    return any(seen.last >= abandoned.first and its[1] not in abandoned.names["connections"] for its, seen in read)
 
 
 MEMBERS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
@@ -301,5 +313,5 @@ MEMBERS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_foreign_offsets,
     _find_stranded_members,
     _find_answers_broken_off,
-    _find_abandoned_fetches,
+    _find_abandoned_waits,
 )

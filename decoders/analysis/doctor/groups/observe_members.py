@@ -11,12 +11,13 @@ from decoders.analysis.read_dimension_values import host_of
 from decoders.embedded import decode_embedded
 from decoders.errors import DecodeError
 from decoders.exchanges.topic_arrays import structs_at
+from decoders.protocol_facts.api_keys import JOIN_GROUP
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.observations import Observations
     from decoders.exchanges.exchange import Exchange
 
-__all__ = ["observe_assignment", "observe_subscription", "observe_waiting_fetch"]
+__all__ = ["observe_assignment", "observe_subscription", "observe_waiting_request"]
 
 _CONSUMER: Final = "consumer"
 _LONG_WAIT_MS: Final = 1000
@@ -53,20 +54,31 @@ def observe_assignment(seen: Observations, exchange: Exchange, client: str) -> N
     its.keep_first_and_last("partitions", exchange.time_ns, sum(len(each.get("partitions") or ()) for each in rows))
 
 
-def observe_waiting_fetch(seen: Observations, exchange: Exchange, client: str) -> None:
-    """Observe a consumer's Fetch without a whole answer, that lets the broker wait for records for a second or more."""
+def observe_waiting_request(seen: Observations, exchange: Exchange, client: str) -> None:
+    """Observe a consumer's Fetch or JoinGroup that lets the broker wait for a second or more, and got no answer.
+
+    An answer that comes late may come to a connection that the client has closed: these are observed as well.
+    """
     request = view_or_empty(exchange, "request")
-    wait_ms = request.get("max_wait_ms") or 0
-    if wait_ms < _LONG_WAIT_MS or replica_id_of_fetch(request) != CONSUMER:
+    if exchange.api_key == JOIN_GROUP:
+        wait_ms = request.get("rebalance_timeout_ms") or request.get("session_timeout_ms") or 0
+    elif replica_id_of_fetch(request) == CONSUMER:
+        wait_ms = request.get("max_wait_ms") or 0
+    else:
+        return
+    if wait_ms < _LONG_WAIT_MS:
         return
     info = exchange.connection_info
-    its = seen.get_or_make("fetch-unheard", client, host_of(info.client), info.broker)
+    its = seen.get_or_make("wait-unheard", client, host_of(info.client), info.broker, exchange.api_key)
     its.count_exchange(exchange)
     its.count_name("times", str(exchange.time_ns))
     its.count_name("connections", info.client)
     its.keep_greatest("wait", wait_ms)
     its.keep_greatest("bytes", request.get("min_bytes") or 0)
-    its.add_to_sum("ended", exchange.closed in ("fin", "rst"))
+    is_late = exchange.response_ns is not None
+    its.add_to_sum("ended", is_late or exchange.closed in ("fin", "rst"))
+    if request.get("group_id"):
+        its.count_name("groups", str(request["group_id"]))
     for element in structs_at(request, "topics"):
         topic = topic_of_element(exchange, element)
         if topic:

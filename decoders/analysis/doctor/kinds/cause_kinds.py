@@ -47,4 +47,13 @@ CAUSE_KINDS: Final[dict[str, FindingKind]] = {
         " replicas stay",
         "{remedy}",
     ),
+    "join-abandoned": FindingKind(
+        ERROR,
+        "{client}{of_group} does not get into its group: it gives up each JoinGroup, {tally} times, and sends the next"
+        " on a new connection within {after}, though it lets the group wait for {wait} ms (rebalance_timeout_ms)",
+        "likely its time-out for requests or reads is shorter than that: it closes the connection while the group still"
+        " waits for other members, and begins anew",
+        "set the client's time-out of requests (request.timeout.ms; Sarama: Net.ReadTimeout) above its rebalance"
+        " time-out (max.poll.interval.ms; Sarama: Rebalance.Timeout), or lower that",
+    ),
 }

@@ -68,8 +68,8 @@ REFUSAL_KINDS: Final[dict[str, FindingKind]] = {
     "fetch-abandoned": FindingKind(
         ERROR,
         "{client}{of_group} gets nothing of {places}: it gives up each Fetch, {tally} times, and sends the next on a"
-        " new connection within {after}, though it lets the broker wait for {wait} ms (fetch.max.wait.ms) until there"
-        " are {bytes} bytes (fetch.min.bytes): likely its request.timeout.ms is shorter",
+        " new connection within {after}, though it lets the broker wait for {wait} ms (fetch.max.wait.ms){until}:"
+        " likely its request.timeout.ms is shorter",
         "a client that waits less for an answer than it lets the broker wait closes the connection before it, begins"
         " anew and never gets a record; whatever cuts idle connections between the two looks the same",
         "set request.timeout.ms above fetch.max.wait.ms, or lower fetch.max.wait.ms or fetch.min.bytes",
