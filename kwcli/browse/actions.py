@@ -66,7 +66,8 @@ ACTIONS: Final[tuple[ScreenAction, ...]] = (
     ScreenAction("focus_earlier_pane", ("shift+tab",), "everywhere", "Go to the pane before"),
     ScreenAction("change_times", ("t",), "everywhere", "Show times absolute, since the first, since the row before"),
     ScreenAction("change_zone", ("z",), "everywhere", "Show times in UTC, or in this machine's zone"),
-    ScreenAction("choose_zone", ("Z",), "everywhere", "Show times in another zone, say Europe/Berlin"),
+    ScreenAction("choose_zone", ("Z",), "everywhere", "Show times in another zone: Europe/Berlin, berlin"),
+    ScreenAction("go_to_time", ("T",), "everywhere", "Go to a time: 17:34:50 in the zone that is shown", "time", 16),
     ScreenAction("export_rows", ("W",), "everywhere", "Write the rows, or the open message, to a file", "write", 9),
     ScreenAction("copy_call", ("C",), "everywhere", "Copy the kw call line that asks this again", "call", 11),
     ScreenAction("show_list", ("1", "f2"), "everywhere", "Show the list: rows in the order in which they ended"),
@@ -110,7 +111,9 @@ ACTIONS: Final[tuple[ScreenAction, ...]] = (
     ScreenAction("connection_ladder", ("L",), "list", "Show the ladder of this connection", "ladder", 15),
     ScreenAction("group_ladder", ("R",), "list", "Show the ladder of this group"),
     ScreenAction("transaction_ladder", ("X",), "list", "Show the ladder of this transaction"),
-    ScreenAction("next_order", ("S",), "list", "Sort by latency, size, request time, or by end, in turn", "sort", 6),
+    ScreenAction(
+        "next_order", ("S",), "list", "Sort by latency, size, time, the gap before, by end, in turn", "sort", 6
+    ),
     ScreenAction(
         "choose_columns", ("v",), "list", "Choose the columns: time,latency,client,topic,error", "columns", 18
     ),
@@ -153,6 +156,7 @@ ACTIONS: Final[tuple[ScreenAction, ...]] = (
     ScreenAction("leave_bytes", ("x",), "bytes", "Hide the bytes", "hide", 1),
     ScreenAction("open_step", ("enter",), "ladder", "Open the message of this arrow", "open", 1),
     ScreenAction("other_end", ("o",), "ladder", "Go to the other side of this exchange", "other side", 1),
+    ScreenAction("set_mark", ("m",), "ladder", "Set a mark, or take it away: above is the time since it", "mark", 1),
     ScreenAction("show_evidence", ("enter",), "findings", "List the exchanges that show it", "evidence", 1),
     ScreenAction("next_finding", ("n", "right_square_bracket"), "findings", "Go to the next finding", "next", 1),
     ScreenAction("earlier_finding", ("N", "left_square_bracket"), "findings", "Go to the finding before"),

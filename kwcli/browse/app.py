@@ -29,6 +29,7 @@ from kwcli.browse.background_processes.share_schemas_between_processes import Ne
 from kwcli.browse.background_processes.spool import SpooledRows
 from kwcli.browse.background_work_and_source import Source, Work
 from kwcli.browse.earlier_places import EarlierPlaces, Place
+from kwcli.browse.go_to_time import TimeStep, describe_wrong_time
 from kwcli.browse.load_ahead import load_ahead
 from kwcli.browse.named_actions import list_commands
 from kwcli.browse.panes.filter_bar import Ask, FilterBar, describe_filter_error
@@ -46,6 +47,7 @@ from kwcli.browse.search_words import list_words_of_filters, make_text_filter
 from kwcli.browse.status_text import Reading, describe_rows
 from kwcli.browse.times_in_filters import write_offsets_at_times
 from kwcli.browse.write_selection import SelectionWriter
+from kwcli.browse.zone_names import find_zone_name, list_zone_names
 from kwcli.output.short_texts import LOCAL, find_zone
 from kwcli.run_environment import Exit, Failure
 
@@ -94,11 +96,14 @@ class BrowseApp(ScreenOfPanes):
         self._takers: dict[Ask, Callable[[str], None]] = {
             "file": lambda path: self._writer.write(path, overwrites=self.filter_bar.overwrites),
             "zone": self._apply_zone,
+            "time": self._apply_time,
             "columns": self._apply_columns,
         }
         self.filter_bar = FilterBar(
             self._list_candidates, self._writer.describe, self._writer.can_overwrite, self._read_filter
         )
+        self.filter_bar.find_problem = self._find_problem
+        self._time_step = TimeStep(work.send_question, self._next_number)
         self._names: dict[str, set[str]] = {"client_id": set(), "group": set()}  # those that the capture has told
         self._asked_names: dict[int, str] = {}
 
@@ -173,6 +178,10 @@ class BrowseApp(ScreenOfPanes):
         """Take a part of an answer that has rows."""
         if isinstance(part, RowsFound) and any(steps.take_part(part) for steps in self._steps):
             return Changed.NOTHING
+        said = self._time_step.take_part(part, self.list_pane, self.rows.end) if isinstance(part, RowsFound) else None
+        if said is not None:
+            self.show_notice(said or self.notice)
+            return Changed.NOTHING
         if isinstance(part, RowsFound) and part.number == self.ladder_pane.question:
             self.ladder_pane.take_part(part)
             return Changed.NOTHING
@@ -201,8 +210,12 @@ class BrowseApp(ScreenOfPanes):
         numbers = None if found is None else found.rows
         if numbers is not self.list_pane.numbers:
             until = self.row_filter.count_listed(self.rows.end)
-            self.list_pane.show_numbers(numbers, is_sorted=found is not None and bool(found.order), until=until)
+            gaps = found.gaps if found is not None and found.order == "gap" else None
+            self.list_pane.show_numbers(
+                numbers, is_sorted=found is not None and bool(found.order), until=until, gaps=gaps
+            )
             self._show_message()
+            self.query_one(TitleBar).refresh()
         else:
             self.list_pane.take_new_rows()
             self.list_pane.go_to_nearest_row(self.row_filter.count_listed(self.rows.end))
@@ -337,12 +350,16 @@ class BrowseApp(ScreenOfPanes):
     def _give_up_steps(self, action: str = "") -> None:
         for steps in self._steps:
             steps.give_up(action)
+        self._time_step.give_up()
 
     # -- the filter ----------------------------------------------------------------------------------------------------
 
     def _list_candidates(self, ask: Ask, text: str) -> Iterator[tuple[str, str]]:
         from kwcli.completion.completion_candidates import KINDS, Typed
 
+        if ask == "zone":
+            yield from ((name, "") for name in list_zone_names(text))
+            return
         typed = Typed(text, (), lambda what: sorted(self.rows.names_of(what)))
         yield from (
             (whole, meaning)
@@ -564,12 +581,24 @@ class BrowseApp(ScreenOfPanes):
         self.filter_bar.open("zone", self._settings.zone)
 
     def _apply_zone(self, zone: str) -> None:
-        try:
-            find_zone("" if zone.upper() == "UTC" else zone)
-        except Failure:
-            self.show_notice(f"{zone} is no time zone (write Europe/Berlin)")
-        else:
-            self._set_zone("" if zone.upper() == "UTC" else zone)
+        self._set_zone(find_zone_name(zone) or "")
+
+    def _find_problem(self, ask: Ask, text: str) -> str:
+        """Why the line cannot take a text; empty where it can."""
+        if ask == "zone" and find_zone_name(text) is None:
+            return f"{text} is no time zone: write Europe/Berlin, or Tab after a part of it"
+        return describe_wrong_time(text) if ask == "time" and text else ""
+
+    def action_go_to_time(self) -> None:
+        if self.view is not self.list_pane:
+            self.show_view(self.list_pane)
+        self.filter_bar.open("time")
+
+    def _apply_time(self, text: str) -> None:
+        if text:
+            self.list_pane.follows = False
+            zone = find_zone(self._settings.zone)
+            self.show_notice(self._time_step.begin_step(text, self.rows, self.row_filter.text, zone))
 
     # -- exports -------------------------------------------------------------------------------------------------------
 

@@ -25,16 +25,18 @@ __all__ = [
 ]
 
 Ask = Callable[[Any], None]
-# The orders of the list, as a key goes through them: words of `--sort`, empty for that of the capture. The time of
-# requests is last: rows come nearly in that order, so that a key would seem to do nothing.
+# The orders of the list, as a key goes through them: words of `--sort` and `gap`, empty for that of the capture. The
+# time of requests is late: rows come nearly in that order, so that a key would seem to do nothing.
 ORDERED_BY: Final = {
     "latency": "latency, slowest first, then what waited by design",
     "size": "size, largest first",
     "time": "the time of the request",
+    "gap": "the gap before a row, longest first",
 }
 # The title of a column → the order by it.
 ORDERS_OF_TITLES: Final = {
     **dict.fromkeys(("time", "since"), "time"),
+    "gap": "gap",
     **dict.fromkeys(("took", "latency"), "latency"),
     **dict.fromkeys(("sent", "got", "size", "request_size", "response_size"), "size"),
 }
@@ -62,13 +64,17 @@ class FoundRows:
         self.text = text
         self.order = order
         self.rows: array[int] = array("Q")
+        self.gaps: array[int] = array(
+            "q"
+        )  # of each row the time without any before it, in ns; where they are in that order
         self.until = 0
         self.failures: dict[str, dict[str, int]] = {}  # as RowsFound has them
 
     def add_part(self, part: RowsFound | RowsSorted) -> None:
         """Add a part of the answer; rows that are sorted come all anew."""
         if isinstance(part, RowsSorted):
-            self.rows = array("Q")
+            self.rows, self.gaps = array("Q"), array("q")
+            self.gaps.frombytes(part.gaps)
         elif part.failures:
             for api, names in part.failures.items():
                 sums = self.failures.setdefault(api, {})

@@ -224,6 +224,8 @@ class ScreenOfPanes(App[int]):
         elif event.pane is self.message_pane:
             self.bytes_pane.show_field(self.message_pane.message, self.message_pane.field)
             self._show_about()
+        elif event.pane is self.ladder_pane:
+            self.query_one(TitleBar).refresh()
         self.show_status()
 
     def _show_about(self) -> None:

@@ -86,7 +86,7 @@ def test_an_order_is_that_of_sniff(order: str, presses: int) -> None:
         await browsing.settle(pilot)
         assert app.list_pane.row is row or app.list_pane.row.time_ns == row.time_ns  # type: ignore[union-attr]
         assert app.list_pane.count_lines() == len(expected_errors)
-        await pilot.press("F", *"S" * (4 - presses))
+        await pilot.press("F", *"S" * (5 - presses))
         await browsing.settle(pilot)
         assert app.list_pane.numbers is None
 

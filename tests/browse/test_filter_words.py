@@ -61,6 +61,7 @@ def test_what_is_a_filter_with_an_error_is_none(text: str) -> None:
     assert make_text_filter(text) == ""
 
 
+@pytest.mark.long
 def test_enter_searches_a_word_and_says_so_before() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         app = browsing.app
@@ -83,3 +84,67 @@ def test_words_are_offered_by_the_last_part_of_a_field_and_by_names_that_have_th
         'topic == "billing.eu"',
     ]
     assert list(list_words_of_filters("topic == bill", names)) == []
+
+
+@pytest.mark.long
+def test_the_line_for_a_zone_completes_cities_and_keeps_what_is_none() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        app = browsing.app
+        assert "nowhere is no time zone" in await press(browsing, pilot, "Z", *"nowhere", "enter")
+        assert app.filter_bar.is_open
+        app.filter_bar.line.value = "helsin"
+        await press(browsing, pilot, "tab")
+        assert app.filter_bar.line.value == "Europe/Helsinki"
+        assert "times in Europe/Helsinki" in await press(browsing, pilot, "enter")
+        app.filter_bar.open("zone")
+        app.filter_bar.line.value = "new york"
+        assert "times in America/New_York" in await press(browsing, pilot, "enter")
+
+    run_steps(Browsing(), steps, SIZE)
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize(
+    ("time", "seen"),
+    [("19:35:07", "19:35:07.114"), ("2026-11-21T17:35:07Z", "19:35:07.114"), ("23:00", "no row is as late as 23:00")],
+)
+def test_a_time_is_gone_to(time: str, seen: str) -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        app = browsing.app
+        app._set_zone("Europe/Helsinki")
+        await press(browsing, pilot, "T", *"soon", "enter")
+        assert "soon is no time" in browsing.screen_text
+        app.filter_bar.line.value = time
+        text = await press(browsing, pilot, "enter")
+        assert seen in app.list_pane.make_line(app.list_pane.cursor).text or seen in text
+
+    run_steps(Browsing(), steps, SIZE)
+
+
+def test_the_longest_silence_is_the_first_row_by_gap() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        pane = browsing.app.list_pane
+        text = await press(browsing, pilot, "S", "S", "S", "S")
+        assert text.startswith("gap before")
+        gaps = [float(pane.make_line(at).text[:12]) for at in range(pane.count_lines())]
+        assert gaps == sorted(gaps, reverse=True)
+        assert gaps[0] > 1
+
+    run_steps(Browsing(), steps, SIZE)
+
+
+@pytest.mark.long
+def test_a_ladder_has_outcomes_and_the_time_between_arrows() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        pane = browsing.app.ladder_pane
+        await press(browsing, pilot, "R")
+        lines = [pane.make_line(at).text for at in range(pane.count_lines())]
+        assert any("◀───" in line and "JoinGroup → gen 1 199B" in line for line in lines)
+        assert any("◀───" in line and "OffsetCommit payments[0]@2" in line for line in lines)
+        assert any("◀───" in line and "LeaveGroup ok" in line for line in lines)
+        text = await press(browsing, pilot, "g", "m", "j")
+        assert "since the arrow before" in text.splitlines()[0]
+        assert "since the mark" in text.splitlines()[0]
+        assert "since the mark" not in (await press(browsing, pilot, "k", "m")).splitlines()[0]
+
+    run_steps(Browsing(text="group == audit"), steps, (130, 30))

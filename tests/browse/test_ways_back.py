@@ -67,6 +67,7 @@ def make_key(name: str) -> Any:
     return Key(name, name if len(name) == 1 else None)
 
 
+@pytest.mark.long
 def test_keys_that_follow_at_once_go_to_the_pane_that_is_then_shown() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         app = browsing.app
@@ -92,6 +93,7 @@ def test_esc_gives_up_keys_that_wait() -> None:
     run_steps(Browsing(), steps, SIZE)
 
 
+@pytest.mark.long
 def test_esc_goes_back_step_by_step_and_ends_nothing() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         app, pane = browsing.app, browsing.app.list_pane
@@ -118,6 +120,7 @@ def test_esc_goes_back_step_by_step_and_ends_nothing() -> None:
     run_steps(Browsing(), steps, SIZE)
 
 
+@pytest.mark.long
 def test_esc_goes_from_the_message_of_an_arrow_to_the_ladder_and_to_the_filter_before() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         app = browsing.app
@@ -133,6 +136,7 @@ def test_esc_goes_from_the_message_of_an_arrow_to_the_ladder_and_to_the_filter_b
     run_steps(Browsing(), steps, SIZE)
 
 
+@pytest.mark.long
 def test_a_view_is_left_for_the_message_that_was_open() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         app = browsing.app
@@ -142,6 +146,7 @@ def test_a_view_is_left_for_the_message_that_was_open() -> None:
     run_steps(Browsing(), steps, SIZE)
 
 
+@pytest.mark.long
 def test_digits_in_a_message_are_of_numbers() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         app = browsing.app
@@ -182,6 +187,7 @@ def test_what_the_evidence_is_of_a_finding_stays() -> None:
     run_steps(Browsing(), steps, SIZE)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("number", [14, 30, 100])
 def test_the_cursor_goes_to_the_nearest_row_also_where_rows_come_later(number: int) -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
@@ -201,6 +207,7 @@ def test_the_cursor_goes_to_the_nearest_row_also_where_rows_come_later(number: i
     run_steps(Browsing(), steps, SIZE)
 
 
+@pytest.mark.long
 def test_the_palette_has_the_actions_with_the_words_that_are_typed_alone() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         app = browsing.app
@@ -215,6 +222,7 @@ def test_the_palette_has_the_actions_with_the_words_that_are_typed_alone() -> No
     run_steps(Browsing(), steps, SIZE)
 
 
+@pytest.mark.long
 def test_a_click_on_a_title_sorts_and_one_on_a_key_does_it() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         app = browsing.app
@@ -237,6 +245,7 @@ def test_a_click_on_a_title_sorts_and_one_on_a_key_does_it() -> None:
     run_steps(Browsing(), steps, SIZE)
 
 
+@pytest.mark.long
 def test_a_client_is_searched_in_the_list_of_clients() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         pane = browsing.app.top_pane

@@ -65,7 +65,7 @@ class RowsFound(NamedTuple):
 
 
 class SortRows(NamedTuple):
-    """A question: the rows that a filter lets through, all where it is empty, in an order: a word of `--sort`."""
+    """A question: the rows that a filter lets through, all without one, in an order: a word of `--sort`, or `gap`."""
 
     number: int
     text: str
@@ -73,11 +73,15 @@ class SortRows(NamedTuple):
 
 
 class RowsSorted(NamedTuple):
-    """An answer, of all rows before `until`: the rows in their order (unsigned, 64 bits each)."""
+    """An answer, of all rows before `until`: the rows in their order (unsigned, 64 bits each).
+
+    `gaps`: in the order `gap`, how long before each of these rows none of them went on, in ns (signed, 64 bits each).
+    """
 
     number: int
     rows: bytes
     until: int
+    gaps: bytes = b""
 
 
 class FindCauses(NamedTuple):

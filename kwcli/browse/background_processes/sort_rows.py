@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RowSorter"]
 
+# The order by the time before a row in which none went on.
+GAP: Final = "gap"
 # So long (s) lies between two answers while rows keep coming.
 _EVERY_S: Final = 2.0
 # Added to the rank of an exchange that waited by design, in ms: more than any latency.
@@ -39,7 +41,8 @@ class RowSorter:
 
     def __init__(self, asked: SortRows, searcher: Searcher) -> None:
         self._number, self._send = asked.number, searcher.send
-        needs = paths_for_order(asked.order)
+        self._is_by_gap = asked.order == GAP
+        needs = [] if self._is_by_gap else paths_for_order(asked.order)
         self._matches: Any = None
         if asked.text:
             selection = parse(asked.text)
@@ -47,7 +50,8 @@ class RowSorter:
             self._matches = selection.matches
             needs.append(selection.needs)
         self.api_readers = ApiReaders(WantedPaths(*needs))
-        self._key = ORDERS[asked.order]
+        self._key = None if self._is_by_gap else ORDERS[asked.order]
+        self._latest_ns = 0  # when the last of the rows so far went on
         self._found, self._ranks, self._times = array("Q"), array("d"), array("q")
         self._until = 0
         self._latest_s = time.monotonic()
@@ -57,7 +61,7 @@ class RowSorter:
         matches, key = self._matches, self._key
         for at, row in enumerate(rows, first):
             if matches is None or (row.kind == "exchange" and matches(row)):
-                rank, time_ns = _flatten_key(key(row))
+                rank, time_ns = self._find_gap(row) if key is None else _flatten_key(key(row))
                 self._found.append(at)
                 self._ranks.append(rank)
                 self._times.append(time_ns)
@@ -65,10 +69,18 @@ class RowSorter:
         if time.monotonic() - self._latest_s > _EVERY_S:
             self.note_end()
 
+    def _find_gap(self, row: Settled) -> tuple[float, int]:
+        """The time before a row without any, in ns and below 0, so that the longest is first; and the row's own."""
+        time_ns, ended_ns = row.time_ns, row.response_ns if row.kind == "exchange" else None
+        gap_ns = max(time_ns - self._latest_ns, 0) if self._latest_ns else 0
+        self._latest_ns = max(self._latest_ns, time_ns, ended_ns or 0)
+        return float(-gap_ns), time_ns
+
     def note_end(self) -> None:
         """Send all rows so far."""
         order = sorted(range(len(self._found)), key=self._times.__getitem__)
         order.sort(key=self._ranks.__getitem__)
         rows = array("Q", map(self._found.__getitem__, order))
         self._latest_s = time.monotonic()
-        self._send(RowsSorted(self._number, rows.tobytes(), self._until))
+        gaps = array("q", (int(-self._ranks[at]) for at in order) if self._is_by_gap else ())
+        self._send(RowsSorted(self._number, rows.tobytes(), self._until, gaps.tobytes()))

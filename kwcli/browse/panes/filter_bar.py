@@ -23,13 +23,14 @@ from kwcli.browse.panes.title_status_and_key_bars import Hint
 __all__ = ["Ask", "FilterBar", "describe_filter_error"]
 
 # What the line asks for.
-Ask = Literal["filter", "search", "file", "zone", "columns"]
+Ask = Literal["filter", "search", "file", "zone", "columns", "time"]
 _TITLES: Final[dict[Ask, str]] = {
     "filter": "filter",
     "search": "search",
     "file": "write to",
     "zone": "zone",
     "columns": "columns",
+    "time": "go to time",
 }
 # Candidates that are shown at once.
 _CANDIDATES: Final = 6
@@ -38,7 +39,7 @@ _HISTORY_MAX: Final = 200
 Complete = Callable[[Ask, str], Iterable[tuple[str, str]]]
 # The name of a file → what would be written to it, and why it cannot be.
 DescribeFile = Callable[[str], tuple[str, str]]
-_COMPLETED: Final = ("filter", "columns")
+_COMPLETED: Final = ("filter", "columns", "zone")
 # Where the text that is offered goes with the first character that is typed.
 _REPLACED: Final = ("search", "file", "zone")
 
@@ -125,6 +126,8 @@ class FilterBar(Vertical):
         """`read_filter`: the filter that a text stands for, which may be the text; empty where it is none."""
         super().__init__(**options)
         self._read_filter = read_filter
+        self.find_problem: Callable[[Ask, str], str] = lambda _ask, _text: ""  # why a text cannot be taken
+        self._problem = ""  # that of the text that was entered last
         self._offered: list[str] = []  # what the next presses of Tab write in turn
         self._can_overwrite = can_overwrite
         self._refused = ""  # the name of a file that was there when it was entered
@@ -154,7 +157,7 @@ class FilterBar(Vertical):
     def open(self, ask: Ask, text: str = "") -> None:
         """Ask for a text."""
         self.ask = ask
-        self._refused, self.overwrites = "", False
+        self._refused, self.overwrites, self._problem = "", False, ""
         self.is_open = True
         self.display = True
         self.query_one("#title", Static).update(f"{_TITLES[ask]}: ")
@@ -230,6 +233,7 @@ class FilterBar(Vertical):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show what the text may become, or what is wrong with it."""
         event.stop()
+        self._problem = ""
         if self.is_open:
             self._show_hints(event.value)
             self.post_message(self.TextTyped(self.ask, event.value))
@@ -242,6 +246,10 @@ class FilterBar(Vertical):
             if not self._read_filter(text) and text:
                 return
             text = self._read_filter(text)
+        self._problem = self.find_problem(self.ask, text)
+        if self._problem:
+            self._show_hints(text)
+            return
         if self.ask == "file" and self._describe_file(text)[1]:
             self.overwrites = text == self._refused and self._can_overwrite(text)
             self._refused = text
@@ -263,8 +271,8 @@ class FilterBar(Vertical):
             hints.update(Text("\n").join(lines))
             return
         if self.ask not in _COMPLETED:
-            hints.update("")
-            hints.display = False
+            hints.update(Text(self._problem, style="red"))
+            hints.display = bool(self._problem)
             return
         wrong = describe_filter_error(text) if self.ask == "filter" else None
         room = max(self.size.width or self.app.size.width, 20)
@@ -284,6 +292,8 @@ class FilterBar(Vertical):
             lines.append(Text(f"Enter searches {text.strip()}: {read}", style="dim"))
         elif read and read != text.strip():
             lines.append(Text(f"in the zone that is shown: {read}", style="dim"))
+        if self._problem:
+            lines.append(Text(self._problem, style="red"))
         if wrong is not None and text.strip():
             column, why = wrong
             at = len(_TITLES["filter"]) + 2 + column

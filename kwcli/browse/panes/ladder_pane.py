@@ -76,6 +76,7 @@ class LadderPane(LinePane):
         self._messages: list[tuple[int, int, int]] = []
         self.steps: list[tuple[int, int, int]] = []
         self._wanted: int | None = None  # the row that the cursor is to be on once it is there
+        self._marked_ns: int | None = None  # the time of the arrow with a mark
         self._until = 0  # the number of the first row that was not looked at
         self.to_ascii: Callable[[str], str] = str
 
@@ -83,7 +84,7 @@ class LadderPane(LinePane):
         """Begin a ladder, which the answer to a question fills; the cursor goes to the row with this number."""
         self.question, self.about, self._wanted, self._until = question, about, number, 0
         self._messages, self.steps = [], []
-        self.cursor = 0
+        self.cursor, self._marked_ns = 0, None
         self.redraw_lines()
 
     @property
@@ -150,7 +151,25 @@ class LadderPane(LinePane):
 
     def make_titles(self) -> Strip:
         """The line above the ladder."""
-        return Strip([Segment(self.to_ascii(f"ladder of {escape_text(self.about)}"), Style(dim=True))])
+        said = [f"ladder of {escape_text(self.about)}", *self._list_times_since()]
+        if self.size.width < _NARROW:
+            said = [*said[1:], said[0]]
+        return Strip([Segment(self.to_ascii(" · ".join(said)), Style(dim=True))])
+
+    def _list_times_since(self) -> list[str]:
+        """The time of the arrow at the cursor since the one before it, and since the mark."""
+        if self.cursor >= len(self.steps) or self.steps[self.cursor][2] == _GAP:
+            return []
+        time_ns, since_ns = self.steps[self.cursor][0], self._time_before(self.cursor)
+        said = (
+            [f"{format_latency((time_ns - since_ns) / 1e6)} since the arrow before"]
+            if since_ns != time_ns or self.cursor
+            else []
+        )
+        if self._marked_ns is not None:
+            sign = "-" if time_ns < self._marked_ns else ""
+            said.append(f"{sign}{format_latency(abs(time_ns - self._marked_ns) / 1e6)} since the mark")
+        return said
 
     def make_line(self, at: int) -> Strip:
         """A line of the ladder."""
@@ -187,9 +206,9 @@ class LadderPane(LinePane):
         )
         row.view("request")  # both sides are read for it
         trouble = escape_text(format_exchange_trouble(row))
+        facts = find_api_facts(row.api_key)
+        said = list_facts_of_decoded_sides(row, list_no_facts if facts is None else facts.facts, _LIMITS)
         if kind == _REQUEST:
-            facts = find_api_facts(row.api_key)
-            said = list_facts_of_decoded_sides(row, list_no_facts if facts is None else facts.facts, _LIMITS)
             name = row.api or "SASL token"
             version = "" if row.api_version is None else f" {row.api_version}"
             open_end = f" {colors.bad}{trouble}{colors.off}" if trouble and row.response_ns is None else ""
@@ -199,7 +218,9 @@ class LadderPane(LinePane):
         size = "" if row.response_size is None else format_size(row.response_size)
         bad = f"{colors.bad}{trouble}{colors.off} " if trouble else ""
         head = f"{head}{took} " if narrow else f"{head}{took:>6}  "
-        return f"{head}{bad}{colors.dim}{row.api or 'answer'} {size}{colors.off}"
+        outcome = [each for each in said if each.startswith(("→", "gen ")) or "@" in each]
+        told = " " + (escape_text(" ".join(outcome)) or ("" if trouble else "ok"))
+        return f"{head}{bad}{colors.dim}{row.api or 'answer'}{colors.off}{told.rstrip()} {colors.dim}{size}{colors.off}"
 
     def _time_before(self, at: int) -> int:
         for place in range(at - 1, -1, -1):
@@ -220,6 +241,17 @@ class LadderPane(LinePane):
             self.post_message(self.RowWanted(self.steps[self.cursor][1]))
         else:
             self.post_notice("this line is no message")
+
+    def action_set_mark(self) -> None:
+        if self.cursor >= len(self.steps) or self.steps[self.cursor][2] == _GAP:
+            self.post_notice("this line is no message")
+        elif self._marked_ns == self.steps[self.cursor][0]:
+            self._marked_ns = None
+            self.post_notice("the mark is gone")
+        else:
+            self._marked_ns = self.steps[self.cursor][0]
+            self.post_notice("marked: the line above has the time since here")
+        self.post_message(self.CursorMoved(self))
 
     def action_open_step(self) -> None:
         self.open_line()

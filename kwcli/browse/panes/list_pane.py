@@ -90,6 +90,7 @@ class ListPane(LinePane):
         self.numbers: array[int] | None = None
         self.is_sorted = False
         self.time_form = TimeForm.ABSOLUTE
+        self._gaps: array[int] | None = None
         self.follows = False  # the cursor stays on the last row
         self._looks_for: int | None = None  # the row that the cursor goes to once it is there, or the nearest one
         self._strips: OrderedDict[int, Strip] = OrderedDict()
@@ -137,12 +138,23 @@ class ListPane(LinePane):
         """The number in the spool of the row at the cursor; None where there is none."""
         return self.number_at(self.cursor) if self.cursor < self.count_lines() else None
 
-    def show_numbers(self, numbers: array[int] | None, *, is_sorted: bool = False, until: int = 0) -> None:
+    def show_numbers(
+        self,
+        numbers: array[int] | None,
+        *,
+        is_sorted: bool = False,
+        until: int = 0,
+        gaps: array[int] | None = None,
+    ) -> None:
         """Show these rows, or all; the cursor stays on its row, or goes to the nearest one that is there.
 
         `is_sorted`: they are in another order than that of their numbers; a cursor at the top of it stays there.
         `until`: the number of the first row of which it is not known whether it is one of them.
+        `gaps`: the time before each row without any, in ns, which is shown where times are.
         """
+        if gaps is not None or self._gaps is not None:
+            self._gaps = gaps
+            self._strips.clear()
         if self._looks_for is None:
             self._looks_for = self.number_at_cursor
         begins = is_sorted and (not self.is_sorted or not self.cursor)
@@ -263,8 +275,9 @@ class ListPane(LinePane):
             titles = Strip([Segment(self.to_ascii(chosen.titles), _DIM)])
             return titles.crop_extend(left, left + self.size.width, _DIM)
         strip = make_strip(self.to_ascii(self.text_lines.column_titles_line()))
-        if self.time_form is not TimeForm.ABSOLUTE:
-            strip = _replace_time(strip, f"{self.time_form.value:<{TIME_CELLS}}", Style(dim=True))
+        if self._gaps is not None or self.time_form is not TimeForm.ABSOLUTE:
+            title = self.time_form.value if self._gaps is None else "gap before"
+            strip = _replace_time(strip, f"{title:<{TIME_CELLS}}", Style(dim=True))
         left = self.scroll_offset.x
         return strip.crop_extend(left, left + self.size.width, _DIM)
 
@@ -289,6 +302,8 @@ class ListPane(LinePane):
         lines = self.text_lines
         line = lines.exchange_line(row) if row.kind == "exchange" else lines.skipped_line(row)
         strip = make_strip(self.to_ascii(line))
+        if self._gaps is not None and at < len(self._gaps):
+            return _replace_time(strip, format_row_time(self._gaps[at], 0, lines.zone), _DIM)
         if self.time_form is TimeForm.ABSOLUTE:
             return strip
         before = self.row_at(0 if self.time_form is TimeForm.RELATIVE else max(at - 1, 0))
