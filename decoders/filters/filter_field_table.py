@@ -75,12 +75,12 @@ def entity_names(exchange: Exchange, side: Side, entity: str, body: Any = None) 
 def entity_names_of_both_sides(exchange: Exchange, entity: str) -> list[Any]:
     """The names of this entity in both sides of an exchange."""
     key = exchange.api_key
-    sides = () if key is None else _sides_with_entity(key, entity)
+    sides = () if key is None else sides_with_entity(key, entity)
     return [name for side in sides for name in entity_names(exchange, side, entity)]
 
 
 @cache
-def _sides_with_entity(api_key: int, entity: str) -> tuple[Side, ...]:
+def sides_with_entity(api_key: int, entity: str) -> tuple[Side, ...]:
     """The sides of an API whose messages can have names of this entity: few have any."""
     return tuple(side for side in SIDES if entity_paths(api_key, side, entity))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from decoders.analysis.groups.group_events import Described, GroupEvent, Heard
 from decoders.analysis.groups.group_timeline import Timeline
-from decoders.analysis.read_dimension_values import client_of, host_of
+from decoders.analysis.read_dimension_values import host_of
 from decoders.errors import Malformed
 from decoders.limits import GROUP_EVENTS_ALL_MAX, GROUP_EVENTS_MAX, GROUP_MEMBERS_MAX
 from decoders.wire.state_serialization import state_fields
@@ -34,6 +34,17 @@ class GroupMember:
         self.instance = max(self.instance or "", other.instance or "") or None
         self.first, self.last = min(self.first, other.first), max(self.last, other.last)
         self.beats += other.beats
+
+    def note_again(self, time_ns: int, client: str, host: str, instance: str | None, beats: int) -> bool:
+        """Note that the member was seen again, unless what is told of it is new; whether that was done."""
+        if client != self.client or host != self.host or (instance or None) != self.instance:
+            return False
+        if time_ns > self.last:
+            self.last = time_ns
+        if time_ns < self.first:
+            self.first = time_ns
+        self.beats += beats
+        return True
 
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""
@@ -132,8 +143,13 @@ class GroupHistories:
             history.add_description(said)
         elif isinstance(said, Heard):
             info, time_ns = exchange.connection_info, exchange.time_ns
-            who = client_of(exchange.client_id, info.client), host_of(info.client)
-            history.add_member(said.member, GroupMember(time_ns, time_ns, *who, said.instance, int(said.beat)))
+            host = host_of(info.client)
+            client = exchange.client_id or host
+            known = history.members.get(said.member)
+            if known is None or not known.note_again(time_ns, client, host, said.instance, int(said.beat)):
+                history.add_member(
+                    said.member, GroupMember(time_ns, time_ns, client, host, said.instance, int(said.beat))
+                )
         else:
             self._append_events(history, [said])
 

@@ -90,7 +90,7 @@ class Groups(Portraits):
     def add(self, exchange: Exchange) -> None:
         """Count an exchange, and learn from it."""
         super().add(exchange)
-        for group, said in group_events_of(exchange):
+        for group, said in group_events_of(exchange) if exchange.api_key in EVENT_APIS else ():
             if (group,) in self._found:
                 self._histories.add_event(group, said, exchange)
         if not self._learns and (self.counted_apart or exchange.api_key not in COMMITTING):

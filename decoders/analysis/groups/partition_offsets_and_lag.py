@@ -49,6 +49,7 @@ from decoders.wire.state_serialization import add_fields_to_older_state, pack, s
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
+    from decoders.records.summarize_records import BatchHead
     from decoders.schema.api_declaration import Side
 
 __all__ = ["GroupOffsets", "Moments", "PartitionEnd", "ReaderPosition"]
@@ -124,7 +125,8 @@ class PartitionEnd:
 
     def add_reported_end(self, point: Point) -> None:
         """Take the end that a broker tells, as (ns, offset)."""
-        self.seen = max(self.seen, point)
+        if point > self.seen:
+            self.seen = point
         self.moments.add_moment(point)
 
     def add_appended_end(self, point: Point) -> None:
@@ -188,6 +190,22 @@ class ReaderPosition:
             ranges[-1] = (ranges[-1][0], max(ranges[-1][1], end))
         else:
             self.ranges = merge_ranges([*ranges, (start, end)])
+
+    def learn_read_offsets(self, time_ns: int, position: int | None, heads: Iterable[BatchHead], newest: int) -> None:
+        """Learn from batches, or none, that it got at a time, where it wanted `position` next; `newest`: the end."""
+        start = end = None
+        for head in heads:
+            start = head.base_offset if start is None else start
+            end = head.last_offset + 1
+        if start is not None and end is not None:
+            if position is not None and position > start:
+                start = position
+            if end > start:
+                self.count_read_range(start, end)
+                self.latest = max(self.latest, (time_ns, end))
+                position = end
+        if position is not None:
+            self.lag = max(self.lag, (max(newest - position, 0), time_ns))
 
     def merge(self, other: ReaderPosition) -> None:
         """Add what `other` has of the same reader."""
@@ -313,11 +331,9 @@ class GroupOffsets:
         """The end of a partition."""
         return self._get_or_make(self.ends, (topic, number), PartitionEnd)
 
-    def position_of_reader(self, exchange: Exchange, topic: str | None, number: Any) -> ReaderPosition:
-        """The position of the exchange's client in a partition."""
-        info = exchange.connection_info
-        where = (client_of(exchange.client_id, info.client), host_of(info.client), topic, number)
-        return self._get_or_make(self.readers, where, ReaderPosition)
+    def position_of_reader(self, who: tuple[str, str], topic: str | None, number: Any) -> ReaderPosition:
+        """The position of a client, by its name and host, in a partition."""
+        return self._get_or_make(self.readers, (*who, topic, number), ReaderPosition)
 
     def commit_of_group(self, group: str, topic: str | None, number: Any) -> GroupCommit:
         """The commit of a group for a partition."""
@@ -419,7 +435,7 @@ class GroupOffsets:
         counts: dict[tuple[str | None, Any], int] = {}
         asked, answered = TOPIC_ARRAYS[PRODUCE]
         for element, part in partitions_in(exchange.view(asked.side), asked):
-            heads = read_batch_heads(part.get(asked.records), exchange.request_raw)
+            heads = read_batch_heads(part.get(asked.records), exchange.request_raw, verify_checksums=False)
             place = topic_of_element(exchange, element), part.get(asked.number)
             counts[place] = sum(head.offset_count for head in heads)
         time_ns = exchange.response_ns or exchange.time_ns
@@ -438,14 +454,17 @@ class GroupOffsets:
         follows = not isinstance(request, dict) or replica_id_of_fetch(request) != CONSUMER
         asked: dict[tuple[str | None, Any], int] = {}
         wanted, given = TOPIC_ARRAYS[FETCH]
+        info = exchange.connection_info
+        who = client_of(exchange.client_id, info.client), host_of(info.client)
         for element in structs_at(None if follows else request, wanted.topics):
             topic = topic_of_element(exchange, element)
             for part in structs_at(element, wanted.partitions):
                 number, offset = part.get(wanted.number), part.get(wanted.offset)
                 if offset is not None and offset >= 0:
                     asked[topic, number] = offset
-                    reader = self.position_of_reader(exchange, topic, number)
-                    reader.latest = max(reader.latest, (asked_ns, offset))
+                    reader = self.position_of_reader(who, topic, number)
+                    if (asked_ns, offset) > reader.latest:
+                        reader.latest = asked_ns, offset
         raw = exchange.response_raw
         for element in structs_at(exchange.view("response"), given.topics):
             topic = topic_of_element(exchange, element)
@@ -455,33 +474,9 @@ class GroupOffsets:
                     continue
                 self.end_of_partition(topic, number).add_reported_end((time_ns, newest))
                 if not follows:
-                    position = asked.get((topic, number))
-                    self._learn_read_offsets(
-                        exchange, (topic, number), position, read_batch_heads(part.get(given.records), raw), newest
-                    )
-
-    def _learn_read_offsets(
-        self,
-        exchange: Exchange,
-        where: tuple[str | None, Any],
-        position: int | None,
-        heads: Iterable[Any],
-        newest: int,
-    ) -> None:
-        """Learn from batches, or none, that a consumer got of a partition from which it wanted `position` next."""
-        reader, time_ns = self.position_of_reader(exchange, *where), exchange.response_ns or exchange.time_ns
-        start = end = None
-        for head in heads:
-            start = head.base_offset if start is None else start
-            end = head.last_offset + 1
-        if start is not None and end is not None:
-            start = max(start, position or 0)
-            if end > start:
-                reader.count_read_range(start, end)
-                reader.latest = max(reader.latest, (time_ns, end))
-                position = end
-        if position is not None:
-            reader.lag = max(reader.lag, (max(newest - position, 0), time_ns))
+                    reader, position = self.position_of_reader(who, topic, number), asked.get((topic, number))
+                    heads = read_batch_heads(part.get(given.records), raw, verify_checksums=False)
+                    reader.learn_read_offsets(time_ns, position, heads, newest)
 
     def learn_ends_from_list_offsets(self, exchange: Exchange) -> None:
         """Learn ends from a ListOffsets that asks for the latest offset, without regard to transactions."""

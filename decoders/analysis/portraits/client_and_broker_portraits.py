@@ -33,7 +33,7 @@ from decoders.errors import Malformed
 from decoders.exchanges.body_reader import LOGGING_IN
 from decoders.exchanges.find_client_library import merge_libraries
 from decoders.exchanges.topic_and_node_names import broker_addresses, list_nodes_of_answer
-from decoders.filters.filter_field_table import entity_names_of_both_sides, entity_paths
+from decoders.filters.filter_field_table import entity_names_of_both_sides, entity_paths, sides_with_entity
 from decoders.limits import NAMES_OF_PORTRAIT_MAX, NAMES_OF_PORTRAITS_MAX
 from decoders.protocol_facts.api_keys import (
     API_VERSIONS,
@@ -410,6 +410,8 @@ def topics_of(exchange: Exchange) -> list[str]:
 
 def groups_of(exchange: Exchange) -> list[str]:
     """The consumer groups of an exchange, each once."""
+    if exchange.api_key is None or not sides_with_entity(exchange.api_key, "groupId"):
+        return []
     facts = facts_of(exchange)
     if facts.groups is None:
         facts.groups = _names_of_entity(exchange, "groupId")
@@ -418,6 +420,8 @@ def groups_of(exchange: Exchange) -> list[str]:
 
 def transactional_ids_of(exchange: Exchange) -> list[str]:
     """The transactional ids of an exchange, each once."""
+    if exchange.api_key is None or not sides_with_entity(exchange.api_key, "transactionalId"):
+        return []
     facts = facts_of(exchange)
     if facts.transactional_ids is None:
         facts.transactional_ids = _names_of_entity(exchange, "transactionalId")
@@ -425,9 +429,8 @@ def transactional_ids_of(exchange: Exchange) -> list[str]:
 
 
 def _names_of_entity(exchange: Exchange, entity: str) -> list[str]:
-    return [
-        name for name in dict.fromkeys(entity_names_of_both_sides(exchange, entity)) if isinstance(name, str) and name
-    ]
+    found = entity_names_of_both_sides(exchange, entity)
+    return [name for name in dict.fromkeys(found) if isinstance(name, str) and name] if found else found
 
 
 def topic_use_of_api(api_key: int | None) -> str:

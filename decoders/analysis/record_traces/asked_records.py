@@ -6,16 +6,13 @@ A condition is an expression of the filter language, asked of each record alone.
 from __future__ import annotations
 
 import re
-from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.record_traces.record_contents import BatchesWithoutFinds, hash_batch, read_record_rows
+from decoders.analysis.record_traces.record_contents import BatchesWithoutFinds, read_record_rows
 from decoders.errors import FilterError
 from decoders.filters.parse_expression import parse
 from decoders.filters.record_tests import make_batch_test, make_record_test
 from decoders.named_tuple import NamedTuple
-from decoders.records.batch_layout import LOG_OVERHEAD, SIZE
-from decoders.records.codecs import CODEC_MASK
 
 if TYPE_CHECKING:
     from decoders.filters.parse_expression import Filter
@@ -40,12 +37,6 @@ _EQUALS: Final = re.compile(r"((?:^|\band\s|\bor\s|\bnot\s|[(!])\s*\w[\w.\[\]-]*
 _FIELD: Final = re.compile(
     r"(not\s+|\(|!)*(keys?|values?|header|schema_id|value_format)\b\s*([.=!~<>]|in\b|like\b|is\b)"
 )
-
-
-# Of a batch of magic 2: length, magic, attributes, producer id, base sequence.
-_unpack: Final = Struct(">8xi4xb4xh20xq2xi4x").unpack_from
-_MAGIC: Final = 2
-_LENGTH_MIN: Final = SIZE - LOG_OVERHEAD
 
 
 class AskedOffsets(NamedTuple):
@@ -82,30 +73,8 @@ class RecordCondition:
         self._passed_over = BatchesWithoutFinds(self._question.set_value_reader(reader))
 
     def may_be_in(self, topic: str | None, records: Any, raw: bytes | None) -> bool:
-        """Whether a records field may have records that pass, or markers of transactions: most have none.
-
-        This takes no header of a batch apart, and makes no object of it.
-        """
-        if raw is None or records.__class__ is not tuple:
-            return True
-        at, size = records
-        end, search, test = at + size, self._search, self._test
-        passed_over = self._passed_over
-        passed_over.forget_where_schemas_came()
-        while end - at >= SIZE:
-            length, magic, attributes, producer_id, sequence = _unpack(raw, at)
-            stop = at + LOG_OVERHEAD + length
-            if magic != _MAGIC or length < _LENGTH_MIN or stop > end or sequence < 0 <= producer_id:
-                return True
-            is_plain = not attributes & CODEC_MASK
-            if search is None or not is_plain or search(raw, at, stop):
-                known_by = hash_batch(topic, raw, at, stop)
-                if known_by not in passed_over.known:
-                    if test is None or not is_plain or test(raw, at, stop):
-                        return True
-                    passed_over.add(known_by)
-            at = stop
-        return bool(at < end)
+        """Whether a records field may have records that pass, or markers of transactions: most have none."""
+        return self._passed_over.may_find_in(topic, records, raw, self._search, self._test)
 
     def list_offsets(self, topic: str | None, records: Any, raw: bytes | None, head: BatchHead) -> list[int]:
         """The offsets, as a batch has them, of its records that pass."""

@@ -22,13 +22,15 @@ from decoders.analysis.doctor.resent_batches import (
 )
 from decoders.analysis.exchange_facts import FETCHES, topic_of_element
 from decoders.analysis.record_traces.record_contents import HEADERS, VALUE, BatchesWithoutFinds, read_record_rows
-from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in
+from decoders.exchanges.topic_arrays import RECORD_ARRAYS, TOPIC_ARRAYS, TopicArray, partitions_in, structs_at
 from decoders.limits import GROUPS_MAX, VALUE_RUNS_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import PRODUCE
+from decoders.records.batch_layout import SIZE
+from decoders.records.scan_first_bytes import HAS_HEADERS, scan_first_bytes
 from decoders.records.summarize_records import read_batch_heads
 from decoders.values.schema_subjects import SchemaSubject, find_foreign_schemas, list_subjects, subject_of_values
-from decoders.values.values_that_may_be_encoded import FIRST_BYTES, has_header_of_form
+from decoders.values.values_that_may_be_encoded import FIRST_BYTES, has_header_of_form, may_have_header_of_form
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import state_fields
 
@@ -42,6 +44,8 @@ __all__ = ["MisroutedValues"]
 
 
 _FIRST_OF_JSON: Final = frozenset(b'{["')
+# 1 for each first byte of a value that may name a schema.
+_MAY_NAME_SCHEMA: Final = bytes(byte in FIRST_BYTES and byte not in _FIRST_OF_JSON for byte in range(256))
 
 
 class _Run(NamedTuple):
@@ -78,27 +82,44 @@ class MisroutedValues:
 
     def add(self, exchange: Exchange) -> None:
         """Add the values of a Produce that was not refused, or of an answer to Fetch."""
-        if exchange.api_key == PRODUCE:
-            self._add_written(exchange)
-        elif exchange.api_key in FETCHES:
-            answered = TOPIC_ARRAYS[exchange.api_key][-1]
-            for element, part in partitions_in(exchange.view("response"), answered):
-                topic, number = topic_of_element(exchange, element), part.get(answered.number)
-                if topic is not None and number is not None:
-                    self._add_records(exchange, (topic, number), part.get(answered.records), None)
+        key = exchange.api_key
+        if key != PRODUCE and key not in FETCHES:
+            return
+        array = RECORD_ARRAYS[key]
+        raw, firsts = exchange.raw(array.side), dict[tuple[str, int], int | None]()
+        for where, records in self._list_records(exchange, array):
+            if self._without_schemas.may_find_in(where[0], records, raw, None, self._may_batch_name_schema):
+                if key == PRODUCE:
+                    firsts = firsts or self._read_first_offsets(exchange)
+                    first = firsts.get(where, -1)
+                    if first is not None:
+                        self._add_records(exchange, where, records, first)
+                else:
+                    self._add_records(exchange, where, records, None)
 
-    def _add_written(self, exchange: Exchange) -> None:
-        asked, answered = TOPIC_ARRAYS[PRODUCE]
+    def _list_records(self, exchange: Exchange, array: TopicArray) -> list[tuple[tuple[str, int], Any]]:
+        """Each partition with its records field, if it has one with bytes."""
+        found = []
+        for element in structs_at(exchange.view(array.side), array.topics):
+            topic = topic_of_element(exchange, element)
+            for part in structs_at(element, array.partitions):
+                number, records = part.get(array.number), part.get(array.records)
+                if records and topic is not None and number is not None:
+                    found.append(((topic, number), records))
+        return found
+
+    def _read_first_offsets(self, exchange: Exchange) -> dict[tuple[str, int], int | None]:
+        """The first offset of what a Produce wrote, by partition: -1 where it is not told, None where it was refused.
+
+        Empty where there is no answer.
+        """
         firsts: dict[tuple[str, int], int | None] = {}
+        answered = TOPIC_ARRAYS[PRODUCE][1]
         for element, part in partitions_in(exchange.view("response"), answered):
             topic, number = topic_of_element(exchange, element), part.get(answered.number)
             if topic is not None and number is not None:
                 firsts[topic, number] = None if part.get(answered.error) else part.get(answered.offset, -1)
-        for element, part in partitions_in(exchange.view("request"), asked):
-            topic, number = topic_of_element(exchange, element), part.get(asked.number)
-            first = firsts.get((topic or "", -1 if number is None else number), -1)
-            if topic is not None and number is not None and first is not None:
-                self._add_records(exchange, (topic, number), part.get(asked.records), first)
+        return firsts
 
     def _add_records(self, exchange: Exchange, where: tuple[str, int], records: Any, first: int | None) -> None:
         """Add the runs of batches that were written from the offset `first` on (-1: not known); None: were read."""
@@ -113,6 +134,13 @@ class MisroutedValues:
                     self._add_run(exchange, where, offset, len(run), schema, is_read=first is None)
             if first is not None and first >= 0:
                 first += max(head.offset_count, 1)
+
+    def _may_batch_name_schema(self, raw: bytes, at: int, stop: int) -> bool:
+        """Whether a value of a plain batch may have the id of a schema, as `_may_name_schema` says of each."""
+        if self._reader.has_bare_values:
+            return True
+        found = scan_first_bytes(raw, at + SIZE, stop, _MAY_NAME_SCHEMA, of_keys=False)
+        return bool(found & 1) or (found & HAS_HEADERS > 0 and may_have_header_of_form(raw, at, stop))
 
     def _list_schema_ids(
         self, topic: str, records: Any, raw: bytes | None, head: BatchHead

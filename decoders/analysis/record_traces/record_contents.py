@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from hashlib import blake2b
+from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.record_traces.record_links import RecordLink, intern_name, make_links, resume_links
 from decoders.limits import BATCHES_KNOWN_AGAIN_MAX, TRACED_TEXT_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.records.batch_layout import MAGIC_AT
+from decoders.records.batch_layout import LOG_OVERHEAD, MAGIC_AT, SIZE
+from decoders.records.codecs import CODEC_MASK
 from decoders.wire.state_serialization import state_fields
 
 if TYPE_CHECKING:
+    from decoders.filters.decoded_value_fields import BatchTest
     from decoders.messages.decode_record_values import RecordValueReader
     from decoders.records.record_and_batch import Budget, Row
     from decoders.records.summarize_records import BatchHead
@@ -24,6 +27,10 @@ _TIMESTAMP: Final = 1
 KEY: Final = 2
 VALUE: Final = 3
 HEADERS: Final = 4
+# Of a batch of magic 2: length, magic, attributes, producer id, base sequence.
+_unpack: Final = Struct(">8xi4xb4xh20xq2xi4x").unpack_from
+_MAGIC: Final = 2
+_LENGTH_MIN: Final = SIZE - LOG_OVERHEAD
 
 
 class BatchesWithoutFinds:
@@ -57,6 +64,34 @@ class BatchesWithoutFinds:
             if state[0] != self._state[0]:
                 self.known.clear()
             self._state = state
+
+    def may_find_in(
+        self, topic: str | None, records: Any, raw: bytes | None, search: BatchTest | None, test: BatchTest | None
+    ) -> bool:
+        """Whether a records field may have what the question is about, or markers of transactions: most have none.
+
+        Both tests are of plain batches (record_tests.py), `search` the one that takes less time than to know a batch
+        again. No header of a batch is taken apart here, and no object made of it.
+        """
+        if raw is None or records.__class__ is not tuple:
+            return True
+        at, size = records
+        end, known = at + size, self.known
+        self.forget_where_schemas_came()
+        while end - at >= SIZE:
+            length, magic, attributes, producer_id, sequence = _unpack(raw, at)
+            stop = at + LOG_OVERHEAD + length
+            if magic != _MAGIC or length < _LENGTH_MIN or stop > end or sequence < 0 <= producer_id:
+                return True
+            is_plain = not attributes & CODEC_MASK
+            if search is None or not is_plain or search(raw, at, stop):
+                known_by = hash_batch(topic, raw, at, stop)
+                if known_by not in known:
+                    if test is None or not is_plain or test(raw, at, stop):
+                        return True
+                    self.add(known_by)
+            at = stop
+        return bool(at < end)
 
     def identify_batch(self, topic: str | None, raw: bytes | None, head: BatchHead) -> int | None:
         """What a batch is known by; None for one that is not known again. Called before its records are read."""

@@ -106,6 +106,7 @@ class RecordIndex:
         self._question = asked
         self._keeps_all = keeps_all  # the records that are asked for are noted all the same
         self.asked = None if keeps_all else asked
+        self._notes_ends = isinstance(asked, AskedOffsets)  # what else may have been meant
         # Asked of records fields before anything else is read of an exchange.
         self._condition = self.asked if isinstance(self.asked, RecordCondition) else None
         self._observe_write = observe_write
@@ -204,12 +205,12 @@ class RecordIndex:
 
     # Rows.
 
-    def _tables_of_partition(self, topic: str, number: int) -> PartitionTables:
-        found = self.partitions.get((topic, number))
+    def _tables_of_partition(self, where: TopicPartition) -> PartitionTables:
+        found = self.partitions.get(where)
         if found is None:
             found = PartitionTables()
             if len(self.partitions) < PARTITIONS_KEPT_MAX:
-                self.partitions[topic, number] = found
+                self.partitions[where] = found
             else:
                 self._left_out["partition"] += 1
         return found
@@ -247,11 +248,13 @@ class RecordIndex:
         if isinstance(self.asked, AskedOffsets):
             return list(self._each_partition_asked_about(exchange, array))
         view = exchange._request_view if array.side == "request" else exchange._response_view
-        number, found = array.number, []
+        number, partitions, found = array.number, array.partitions, []
         for element in structs_at(view, array.topics):
-            topic = topic_of_element(exchange, element)
+            topic = element.get("name") or element.get("topic")
+            if topic.__class__ is not str:
+                topic = topic_of_element(exchange, element)
             if topic is not None:
-                for part in structs_at(element, array.partitions):  # most have one
+                for part in structs_at(element, partitions):
                     if (its := part.get(number)) is not None:
                         found.append((topic, its, part))
         return found
@@ -291,32 +294,32 @@ class RecordIndex:
         answered_ns = NONE if exchange.response_ns is None else exchange.response_ns
         transaction = self.values.number_of_value(request.get("transactional_id"))
         for topic, number, part in parts:
-            answer = answers.get((topic, number), {})
+            where = topic, number
+            answer = answers.get(where, {})
             code, first = answer.get(answered.error, no_answer), answer.get(answered.offset, NONE)
             if code:
                 first = NONE
             records = part.get(asked.records)
             for head in read_batch_heads(records, raw, verify_checksums=False):
                 count = max(head.offset_count, 1)
-                asked_for = self._is_write_asked_for(exchange, (topic, number), records, head, first, count)
+                asked_for = self._question is None or self._is_write_asked_for(exchange, where, records, head, first)
                 if (asked_for or self._keeps_all) and self._has_room("batch"):
                     source = source or self._sources.make_source(exchange)
                     row = (exchange.time_ns, answered_ns, first, count, code, *source, head.size, head.producer_id)
                     rest = (head.producer_epoch, head.base_sequence, NONE if head.crc is None else head.crc)
                     newest = NONE if head.max_timestamp is None else head.max_timestamp
                     codec = self.values.number_of_value(head.codec)
-                    self._tables_of_partition(topic, number).writes.add_row(
-                        (*row, *rest, newest, acks, codec, transaction)
-                    )
+                    self._tables_of_partition(where).writes.add_row((*row, *rest, newest, acks, codec, transaction))
                     if self._keeps_fingerprints and first >= 0 and head.producer_id < 0:
-                        self._add_fingerprints(exchange, (topic, number), records, head, first, source)
+                        self._add_fingerprints(exchange, where, records, head, first, source)
                 if first >= 0:
                     if self._begins_with_writes:
-                        self._tables_of_partition(topic, number).begun.add(first)
+                        self._tables_of_partition(where).begun.add(first)
                     if self._observe_write is not None:
-                        self._observe_write(exchange, (topic, number), records, head, first)
+                        self._observe_write(exchange, where, records, head, first)
                     first += count
-                    self.found.note_end_of_partition((topic, number), first)
+                    if self._notes_ends:
+                        self.found.note_end_of_partition(where, first)
 
     def _add_fingerprints(
         self,
@@ -328,19 +331,18 @@ class RecordIndex:
         source: tuple[int, int, int, int],
     ) -> None:
         """Add a fingerprint of each record of a batch that was written from the offset `first` on."""
-        table = self._tables_of_partition(*where).fingerprints
+        table = self._tables_of_partition(where).fingerprints
         time_ns, first = exchange.time_ns, first - head.base_offset
         for row in read_record_rows(records, exchange.request_raw, head):
             if row[1] is not None and self._has_room("record"):  # magic 0 has no create time
                 table.add_row((first + row[0], hash_record(row), time_ns, *source))
 
     def _is_write_asked_for(
-        self, exchange: Exchange, where: TopicPartition, records: Any, head: BatchHead, first: int, count: int
+        self, exchange: Exchange, where: TopicPartition, records: Any, head: BatchHead, first: int
     ) -> bool:
         """Whether a batch of a Produce has, or may have, records that are asked for; notes which these are."""
-        asked = self._question
-        if asked is None:
-            return True
+        asked, count = self._question, max(head.offset_count, 1)
+        assert asked is not None
         if self._keeps_all and not self.found.may_be_in(where):
             return False
         if isinstance(asked, AskedOffsets):
@@ -391,20 +393,20 @@ class RecordIndex:
                 continue
             for head in heads:
                 if head.base_sequence < 0 <= head.producer_id and self._keeps_reads and self._has_room("marker"):
-                    self._tables_of_partition(topic, number).markers.add((head.producer_id, head.base_offset))
+                    self._tables_of_partition(where).markers.add((head.producer_id, head.base_offset))
             positions = self._read_positions(exchange) if positions is None else positions
             position = positions.get(where, NONE)
             first, end = max(heads[0].base_offset, position), heads[-1].last_offset + 1
-            self.found.note_end_of_partition(where, end)
+            if self._notes_ends:
+                self.found.note_end_of_partition(where, end)
             if end <= first:
                 continue
             asked_for = self._is_read_asked_for(exchange, where, records, heads, (first, end))
             if (asked_for or self._keeps_all) and self._keeps_reads and self._has_room("read"):
                 source = source or self._sources.make_source(exchange)
                 committed = int(request.get("isolation_level") or 0)
-                self._tables_of_partition(topic, number).reads.add_row(
-                    (*times, position, first, end, *source, replica, committed)
-                )
+                row = (*times, position, first, end, *source, replica, committed)
+                self._tables_of_partition(where).reads.add_row(row)
                 if part.get("aborted_transactions"):
                     self._note_aborted(where, part, end)
 
@@ -421,7 +423,7 @@ class RecordIndex:
         )
         source = self._sources.make_source(exchange)
         for where, position in positions.items():
-            tables = self._tables_of_partition(*where)
+            tables = self._tables_of_partition(where)
             if tables.wants.get(source[0]) != (position, seen) and self._has_room("position"):
                 tables.wants[source[0]] = position, seen
                 tables.wanted.add_row((exchange.time_ns, position, seen, *source))
@@ -456,7 +458,7 @@ class RecordIndex:
 
     def _add_batches(self, where: TopicPartition, heads: list[BatchHead]) -> None:
         """Add batches of a log, each once; a batch is known by the offset where it begins."""
-        tables = self._tables_of_partition(*where)
+        tables = self._tables_of_partition(where)
         begun = tables.begun
         for head in heads:
             base, last, newest, crc = head.base_offset, head.last_offset, head.max_timestamp, head.crc
@@ -467,7 +469,7 @@ class RecordIndex:
 
     def _add_log_start(self, exchange: Exchange, where: TopicPartition, part: dict[str, Any], position: int) -> None:
         """Add where a log begins, where that is new, or a position that was outside of the log."""
-        tables = self._tables_of_partition(*where)
+        tables = self._tables_of_partition(where)
         outside = position if part.get("error_code") == _OUT_OF_RANGE else NONE
         start = part.get("log_start_offset", NONE)
         time_ns = exchange.response_ns or exchange.time_ns
@@ -489,7 +491,7 @@ class RecordIndex:
         def add_row(where: TopicPartition, time_ns: int, span: tuple[int, int], *rest: int) -> None:
             if self._is_span_asked_for(*span) and self._has_room("delivery"):
                 row = (time_ns, span[0], span[1] + 1, *rest, *source, *numbers)
-                self._tables_of_partition(*where).deliveries.add_row(row)
+                self._tables_of_partition(where).deliveries.add_row(row)
 
         for topic, number, part in self._list_partitions(exchange, answered):
             codes[topic, number] = int(part.get(error) or 0)
@@ -552,7 +554,7 @@ class RecordIndex:
                 continue
             code = int(codes.get((topic, number), UNANSWERED) or 0)
             if self._has_room("commit"):
-                self._tables_of_partition(topic, number).commits.add_row(
+                self._tables_of_partition((topic, number)).commits.add_row(
                     (exchange.time_ns, answered_ns, offset, code, *source, *named)
                 )
 
@@ -583,7 +585,7 @@ class RecordIndex:
                     continue
                 source = source or self._sources.make_source(exchange)
                 offset = max(part.get(answered.offset, NONE), NONE)
-                self._tables_of_partition(topic, int(number or 0)).positions.add_row(
+                self._tables_of_partition((topic, int(number or 0))).positions.add_row(
                     (*times, offset, *source, self.values.number_of_value(group))
                 )
 
@@ -621,7 +623,7 @@ class RecordIndex:
         """Add what `other` has seen; `other` stays unchanged."""
         numbers = self.values.merge(other.values)
         for where, tables in other.partitions.items():
-            self._tables_of_partition(*where).merge(tables, numbers)
+            self._tables_of_partition(where).merge(tables, numbers)
         self._rows += other._rows
         self._left_out += other._left_out
         self.found.merge(other.found)
