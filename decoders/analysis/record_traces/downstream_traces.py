@@ -92,8 +92,8 @@ class DownstreamTraces(RecordTraces):
 
     def rows(self) -> list[Row]:
         """A row for each record that is asked for, then for those that follow from them, by the number of steps."""
-        rows = super().rows()
         lives = LivesOfRecords(self.index, self.file_names)
+        rows = self.make_rows(lives)
         by_link = RecordsByLink(self._written.records, lives.names)
         asked = [(row["topic"], row["partition"], row["offset"]) for row in rows if row["offset"] is not None]
         contents = {place: self.index.found.contents.get(place) for place in asked}

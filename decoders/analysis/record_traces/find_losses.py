@@ -53,10 +53,12 @@ def find_losses(lives: LivesOfRecords) -> Iterator[Row]:
     """A row for each run of records that a group has passed, by topic, partition, group and offset."""
     for where in sorted(lives.tables):
         passages, unknown = _collect_group_progress(lives, where)
-        writes = [write for write in _sorted_rows_of_table(lives, where, "writes") if write.first >= 0]
+        writes: list[Write] | None = None  # most partitions have no gap
         for group in sorted(passages):
             passage = passages[group]
             for low, high in _find_gaps(lives, where, passage, unknown):
+                if writes is None:
+                    writes = [write for write in _sorted_rows_of_table(lives, where, "writes") if write.first >= 0]
                 yield from _make_rows(lives, where, group, passage, (low, high), writes)
 
 

@@ -159,10 +159,11 @@ class LivesOfRecords:
 
     def _committers(self) -> Iterator[tuple[str, tuple[str, str], TopicPartition]]:
         value_of = self._index.values.value_of_number
+        columns = "group", "sender", "member", "generation"
         for where, several in self.tables.items():
-            for commit in chain.from_iterable(each.commits for each in several):
-                if commit.member >= 0 or commit.generation < 0:
-                    yield value_of(commit.group), self.client_of(commit.sender), where
+            rows = chain.from_iterable(each.commits.select_columns(*columns) for each in several)
+            for group, sender in {(row[0], row[1]) for row in rows if row[2] >= 0 or row[3] < 0}:
+                yield value_of(group), self.client_of(sender), where
 
     def ends_of(self, sender: int) -> ConnectionEnds:
         """The two ends of a connection."""

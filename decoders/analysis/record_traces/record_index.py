@@ -248,14 +248,15 @@ class RecordIndex:
         if isinstance(self.asked, AskedOffsets):
             return list(self._each_partition_asked_about(exchange, array))
         view = exchange._request_view if array.side == "request" else exchange._response_view
-        number, partitions, found = array.number, array.partitions, []
+        number, partitions, found = array.number, array.partitions, list[tuple[str, int, dict[str, Any]]]()
         for element in structs_at(view, array.topics):
             topic = element.get("name") or element.get("topic")
             if topic.__class__ is not str:
                 topic = topic_of_element(exchange, element)
             if topic is not None:
-                for part in structs_at(element, partitions):
-                    if (its := part.get(number)) is not None:
+                parts = element.get(partitions)
+                for part in parts if parts.__class__ is list else structs_at(element, partitions):
+                    if isinstance(part, dict) and (its := part.get(number)) is not None:
                         found.append((topic, its, part))
         return found
 
@@ -519,9 +520,8 @@ class RecordIndex:
         _, answered = TOPIC_ARRAYS[DELETE_RECORDS]
         for topic, number, part in self._list_partitions(exchange, answered):
             if not part.get(answered.error):
-                self._add_log_start(
-                    exchange, (topic, number), {"log_start_offset": part.get("low_watermark", NONE)}, NONE
-                )
+                start = {"log_start_offset": part.get("low_watermark", NONE)}
+                self._add_log_start(exchange, (topic, number), start, NONE)
 
     def _add_commits(self, exchange: Exchange) -> None:
         """Add the offsets that an OffsetCommit or TxnOffsetCommit commits."""

@@ -26,7 +26,10 @@ class RecordTraces(RecordFold):
 
     def rows(self) -> list[Row]:
         """A row for each record, by topic, partition and offset."""
-        lives = LivesOfRecords(self.index, self.file_names)
+        return self.make_rows(LivesOfRecords(self.index, self.file_names))
+
+    def make_rows(self, lives: LivesOfRecords) -> list[Row]:
+        """A row for each record that is asked for."""
         found = [lives.make_row(where, offset) for where, offset in self._list_records(lives)[:RECORDS_TRACED_MAX]]
         if not isinstance(self.asked, AskedOffsets):
             for where in sorted(lives.tables):

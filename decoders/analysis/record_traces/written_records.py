@@ -82,9 +82,11 @@ class WrittenRecords:
 
     def _had_read(self, client_id: str | None, host: str, time_ns: int) -> bool:
         """Whether a client had read before a time, as far as it is known."""
-        readers = self._readers
-        its = readers.get(_name_host(host)), None if client_id is None else readers.get(client_id)
-        return any(each is not None and each < time_ns for each in its)
+        first_ns = self._readers.get(_name_host(host))
+        if first_ns is not None and first_ns < time_ns:
+            return True
+        first_ns = None if client_id is None else self._readers.get(client_id)
+        return first_ns is not None and first_ns < time_ns
 
     def add_batch(self, exchange: Exchange, where: TopicPartition, records: Any, head: BatchHead, first: int) -> None:
         """Add the records of a batch of a Produce that was accepted at the offset `first`."""
