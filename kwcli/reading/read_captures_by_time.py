@@ -12,6 +12,8 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from heapq import merge
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from decoders.capture.decompress_gzip_zstd_lz4 import PIECE_SIZE
@@ -212,11 +214,14 @@ class Captures(PacketSource):
             yield from self._read_tables(tables)
 
     def ends(self) -> Iterator[Ended]:
-        for tables in self._tables:
-            try:
-                yield from tables.ends()
-            except Failure as failure:
-                self.problems.append(failure.text)
+        """How the connections in tables ended, those of all folders by the times of their ends."""
+        return merge(*map(self._read_ends, self._tables), key=attrgetter("last_ns"))
+
+    def _read_ends(self, tables: StoredRows) -> Iterator[Ended]:
+        try:
+            yield from tables.ends()
+        except Failure as failure:
+            self.problems.append(failure.text)
 
     def _read_tables(self, tables: StoredRows) -> Iterator[tuple[str, list[Settled]]]:
         taken, read = self.taken, 0

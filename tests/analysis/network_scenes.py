@@ -157,6 +157,16 @@ def alerted(alert: int, *, by_broker: bool = True, hello: bytes = b"", times: in
 _HELLO: Final = bytes.fromhex("160302002d010000290302") + bytes(33) + bytes.fromhex("00020035" + "0100")
 _SERVER_HELLO: Final = bytes.fromhex("160303007a020000760303") + bytes(116)
 
+
+def lossy(count: int, since: int, again: int = 1) -> Scene:
+    """Requests, one each 2 s, each of which is sent again a second later from the one with this number on."""
+    scene = Scene()
+    for number in range(count):
+        lost = again if number >= since else 0
+        scene.ask(2 * number, (HEARTBEAT, 3), _BEAT, {}, client="far", took=1.5 if lost else 0.001, again=lost)
+    return scene
+
+
 NETWORK_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("connection-filtered", filtered(3, 12), "error"),

@@ -57,7 +57,7 @@ from tests.analysis.cause_scenes import CAUSE_BESIDES, CAUSE_NEAR, CAUSE_SCENES
 from tests.analysis.cluster_scenes import CLUSTER_NEAR, CLUSTER_SCENES
 from tests.analysis.identity_scenes import IDENTITY_BESIDES, IDENTITY_NEAR, IDENTITY_SCENES
 from tests.analysis.key_scenes import KEY_NEAR, KEY_SCENES
-from tests.analysis.network_scenes import DEAD_ENTRY, NETWORK_BESIDES, NETWORK_NEAR, NETWORK_SCENES
+from tests.analysis.network_scenes import DEAD_ENTRY, NETWORK_BESIDES, NETWORK_NEAR, NETWORK_SCENES, lossy
 from tests.analysis.record_scenes import RECORD_BESIDES, RECORD_NEAR, RECORD_SCENES
 from tests.analysis.refusal_scenes import COORDINATORS_DOWN, REFUSAL_BESIDES, REFUSAL_NEAR, REFUSAL_SCENES
 from tests.analysis.scenes import BEGUN, BROKER, FIN, MS, NS, RST, Scene
@@ -1378,6 +1378,17 @@ def test_what_a_broker_that_is_gone_brings_follows_it() -> None:
         "under-replicated": "broker-back",
         "replicas-missing": "broker-back",
     }
+
+
+def test_retransmissions_are_those_of_the_exchanges_that_had_some() -> None:
+    (row,) = (row for row in folded(lossy(60, 30).rows(Doctor())).rows() if row["id"] == "retransmissions")
+    assert (row["count"], row["first"], row["last"]) == (
+        30,
+        format_rfc3339(BEGUN + 60 * NS),
+        format_rfc3339(BEGUN + 118 * NS),
+    )
+    assert [each["time"] for each in row["evidence"]] == [format_rfc3339(BEGUN + at * NS) for at in (60, 62, 64)]
+    assert row["title"].startswith("50% of the exchanges")
 
 
 def test_a_broker_reads_nothing_of_whom_it_throttles() -> None:

@@ -7,14 +7,18 @@ import io
 import os
 import threading
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from struct import Struct
+from unittest.mock import Mock
 
 import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
 import pytest
 import zstandard
 
+from decoders.exchanges.exchange import ConnectionInfo, Ended
+from decoders.exchanges.topic_and_node_names import Topics
 from kwcli.reading.capture_sources import CaptureSource, open_source
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.read_captures_by_time import Captures, find_time_span_of_captures
@@ -228,3 +232,17 @@ def test_the_span_of_captures(folder: Path) -> None:
     assert find_time_span_of_captures([str(folder)], world()) == (first, last)
     assert find_time_span_of_captures([str(folder / "a.pcap"), "-", str(folder / "missing")], world()) == (last, last)
     assert find_time_span_of_captures(["-", str(folder / "notes.txt")], world()) is None
+
+
+def test_ends_of_connections_in_several_tables_come_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    captures = Captures([], world())
+    tables = [Mock(ends=partial(ended_at, *times)) for times in ((1, 4, 9), (2, 3, 8), ())]
+    monkeypatch.setattr(captures, "_tables", tables)
+    assert [ended.last_ns for ended in captures.ends()] == [1, 2, 3, 4, 8, 9]
+
+
+def ended_at(*times: int) -> Iterator[Ended]:
+    for number, last_ns in enumerate(times):
+        ended = Ended(ConnectionInfo(number, "10.0.0.1:5000", "10.0.0.9:9092", 0, Topics()))
+        ended.last_ns = last_ns
+        yield ended

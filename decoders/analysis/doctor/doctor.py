@@ -233,6 +233,8 @@ class Doctor:
         extra = exchange.extra or {}
         if extra.get("retransmitted"):
             link.add_to_sum("retransmitted", 1)
+            info = exchange.connection_info
+            self._seen.get_or_make("retransmitted", client, host_of(info.client), info.broker).count_exchange(exchange)
             if exchange.response_ns is not None and exchange.response_end_ns is None and exchange.place:
                 self._observe_unread_answer(exchange, client)
         if "remarks" in extra:
