@@ -40,7 +40,7 @@ from kwcli.browse.panes.message_pane import MessagePane, describe_not_found
 from kwcli.browse.panes.title_status_and_key_bars import TitleBar
 from kwcli.browse.panes.top_pane import TopPane
 from kwcli.browse.quick_filters import LADDERS, QUICK_FILTERS, describe_missing, join_with_filter
-from kwcli.browse.row_filter import COLUMNS_WITH_SIZES, ORDERED_BY, ORDERS, ORDERS_OF_TITLES, ListFilter, decodes_values
+from kwcli.browse.row_filter import ORDERED_BY, ORDERS, ORDERS_OF_TITLES, ListFilter, decodes_values
 from kwcli.browse.row_steps import RowSteps, make_row_steps
 from kwcli.browse.screen_of_panes import ScreenOfPanes
 from kwcli.browse.search_words import list_words_of_filters, make_text_filter
@@ -210,10 +210,9 @@ class BrowseApp(ScreenOfPanes):
         numbers = None if found is None else found.rows
         if numbers is not self.list_pane.numbers:
             until = self.row_filter.count_listed(self.rows.end)
-            gaps = found.gaps if found is not None and found.order == "gap" else None
-            self.list_pane.show_numbers(
-                numbers, is_sorted=found is not None and bool(found.order), until=until, gaps=gaps
-            )
+            order = "" if found is None else found.order
+            gaps = found.gaps if found is not None and order == "gap" else None
+            self.list_pane.show_numbers(numbers, order=order, until=until, gaps=gaps)
             self._show_message()
             self.query_one(TitleBar).refresh()
         else:
@@ -477,10 +476,6 @@ class BrowseApp(ScreenOfPanes):
 
     def _sort_by(self, order: str) -> None:
         self.list_pane.move_to(0)
-        if order == "size" and not self._settings.columns and not self.list_pane.shows_sizes:
-            self._set_columns(COLUMNS_WITH_SIZES)
-        elif self._settings.columns == COLUMNS_WITH_SIZES:
-            self._set_columns(())
         self.row_filter.request_in_order(order)
         self._show_found()
         self.show_notice(f"sorted by {ORDERED_BY[order]}" if order else "in the order in which they ended")

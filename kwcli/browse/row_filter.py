@@ -15,7 +15,6 @@ from decoders.filters import parse
 from kwcli.browse.background_processes.search_messages import FindRows, Forget, RowsFound, RowsSorted, SortRows
 
 __all__ = [
-    "COLUMNS_WITH_SIZES",
     "ORDERED_BY",
     "ORDERS",
     "ORDERS_OF_TITLES",
@@ -40,8 +39,6 @@ ORDERS_OF_TITLES: Final = {
     **dict.fromkeys(("took", "latency"), "latency"),
     **dict.fromkeys(("sent", "got", "size", "request_size", "response_size"), "size"),
 }
-# The columns of a list that is sorted by size where the usual ones have no room for sizes.
-COLUMNS_WITH_SIZES: Final = ("time", "sent", "got", "latency", "client_id", "api", "error", "summary")
 ORDERS: Final = ("", *ORDERED_BY)
 
 

@@ -23,7 +23,7 @@ def _list_all_zones() -> tuple[str, ...]:
 
 
 def list_zone_names(text: str) -> Iterator[str]:
-    """Zones whose name, or the part behind its last `/`, begins with a text, in any case."""
+    """Zones whose name begins with a text, and then those that have it in their city, in any case."""
     begun = text.strip().lower().replace(" ", "_")
     if _UTC.lower().startswith(begun):
         yield _UTC
@@ -33,7 +33,7 @@ def list_zone_names(text: str) -> Iterator[str]:
         yield from (
             name
             for name in _list_all_zones()
-            if name.rpartition("/")[2].lower().startswith(begun) and not name.lower().startswith(begun)
+            if begun in name.rpartition("/")[2].lower() and not name.lower().startswith(begun)
         )
 
 

@@ -129,7 +129,7 @@ def test_a_step_waits_for_the_rest_of_the_list(first: int) -> None:
         assert not app.is_message_shown
         release()
         await browsing.settle(pilot)
-        assert "[3] record  value order 503" in browsing.screen_text
+        assert "[3] record  offset 3 · value order 503" in browsing.screen_text
         row = app.list_pane.row
         assert row is not None
         assert row.kind == "exchange"

@@ -161,15 +161,12 @@ class LadderPane(LinePane):
         if self.cursor >= len(self.steps) or self.steps[self.cursor][2] == _GAP:
             return []
         time_ns, since_ns = self.steps[self.cursor][0], self._time_before(self.cursor)
-        said = (
-            [f"{format_latency((time_ns - since_ns) / 1e6)} since the arrow before"]
-            if since_ns != time_ns or self.cursor
-            else []
-        )
+        spans = [(time_ns - since_ns, "since the arrow before", "")] if self.cursor else []
         if self._marked_ns is not None:
-            sign = "-" if time_ns < self._marked_ns else ""
-            said.append(f"{sign}{format_latency(abs(time_ns - self._marked_ns) / 1e6)} since the mark")
-        return said
+            spans.append((time_ns - self._marked_ns, "since the mark", "mark "))
+        if self.size.width < _NARROW:
+            return [f"{word}{_format_span(span, '+')}" for span, _, word in spans]
+        return [f"{_format_span(span, '')} {said}" for span, said, _ in spans]
 
     def make_line(self, at: int) -> Strip:
         """A line of the ladder."""
@@ -263,3 +260,7 @@ class LadderPane(LinePane):
                 self.move_to(at)
                 return
         self.post_notice("there is no other side")
+
+
+def _format_span(span_ns: int, sign: str) -> str:
+    return f"{'-' if span_ns < 0 else sign}{format_latency(abs(span_ns) / 1e6)}"

@@ -15,6 +15,7 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 
+from decoders.wire.format_and_escape_text import format_size
 from kwcli.browse.actions import bindings_of
 from kwcli.browse.background_processes.spool import BlockLost, SpooledRows
 from kwcli.browse.panes.line_pane import LinePane
@@ -90,6 +91,7 @@ class ListPane(LinePane):
         self.numbers: array[int] | None = None
         self.is_sorted = False
         self.time_form = TimeForm.ABSOLUTE
+        self._order = ""
         self._gaps: array[int] | None = None
         self.follows = False  # the cursor stays on the last row
         self._looks_for: int | None = None  # the row that the cursor goes to once it is there, or the nearest one
@@ -142,18 +144,19 @@ class ListPane(LinePane):
         self,
         numbers: array[int] | None,
         *,
-        is_sorted: bool = False,
+        order: str = "",
         until: int = 0,
         gaps: array[int] | None = None,
     ) -> None:
         """Show these rows, or all; the cursor stays on its row, or goes to the nearest one that is there.
 
-        `is_sorted`: they are in another order than that of their numbers; a cursor at the top of it stays there.
+        `order`: the word of `--sort` that they are sorted by; a cursor at the top of a sorted list stays there.
         `until`: the number of the first row of which it is not known whether it is one of them.
         `gaps`: the time before each row without any, in ns, which is shown where times are.
         """
-        if gaps is not None or self._gaps is not None:
-            self._gaps = gaps
+        is_sorted = bool(order)
+        if gaps is not None or self._gaps is not None or order != self._order:
+            self._gaps, self._order = gaps, order
             self._strips.clear()
         if self._looks_for is None:
             self._looks_for = self.number_at_cursor
@@ -247,9 +250,9 @@ class ListPane(LinePane):
         return self._lines
 
     @property
-    def shows_sizes(self) -> bool:
-        """Whether the usual columns have those of sizes, in the width that the pane has now."""
-        return self.text_lines.layout.sent > 0
+    def _has_sizes_for_times(self) -> bool:
+        """Whether sizes stand where times are: rows are sorted by them, and the columns have none in this width."""
+        return self._order == "size" and not self.text_lines.layout.sent
 
     @property
     def chosen_lines(self) -> ChosenLines | None:
@@ -275,8 +278,9 @@ class ListPane(LinePane):
             titles = Strip([Segment(self.to_ascii(chosen.titles), _DIM)])
             return titles.crop_extend(left, left + self.size.width, _DIM)
         strip = make_strip(self.to_ascii(self.text_lines.column_titles_line()))
-        if self._gaps is not None or self.time_form is not TimeForm.ABSOLUTE:
-            title = self.time_form.value if self._gaps is None else "gap before"
+        title = "gap before" if self._gaps is not None else "sent     got" if self._has_sizes_for_times else ""
+        if title or self.time_form is not TimeForm.ABSOLUTE:
+            title = title or self.time_form.value
             strip = _replace_time(strip, f"{title:<{TIME_CELLS}}", Style(dim=True))
         left = self.scroll_offset.x
         return strip.crop_extend(left, left + self.size.width, _DIM)
@@ -304,6 +308,8 @@ class ListPane(LinePane):
         strip = make_strip(self.to_ascii(line))
         if self._gaps is not None and at < len(self._gaps):
             return _replace_time(strip, format_row_time(self._gaps[at], 0, lines.zone), _DIM)
+        if self._has_sizes_for_times:
+            return _replace_time(strip, _format_sizes(row), _DIM)
         if self.time_form is TimeForm.ABSOLUTE:
             return strip
         before = self.row_at(0 if self.time_form is TimeForm.RELATIVE else max(at - 1, 0))
@@ -389,6 +395,13 @@ class ListPane(LinePane):
         if at < self.count_lines() - 1:
             self.follows = False
         super().move_to(at)
+
+
+def _format_sizes(row: Settled) -> str:
+    """The sizes of a request and its response, or of bytes that are no exchange, in TIME_CELLS cells."""
+    sizes = [row.request_size, row.response_size] if row.kind == "exchange" else [None, row.size]
+    sent, got = ("" if size is None else format_size(size) for size in sizes)
+    return f"{sent:<6}{got:>6}"[:TIME_CELLS]
 
 
 def _replace_time(strip: Strip, text: str, style: Style) -> Strip:
