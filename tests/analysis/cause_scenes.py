@@ -6,8 +6,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.protocol_facts.api_keys import (
+    ADD_PARTITIONS_TO_TXN,
     API_VERSIONS,
     CREATE_TOPICS,
+    DELETE_TOPICS,
     END_TXN,
     FETCH,
     FIND_COORDINATOR,
@@ -22,7 +24,8 @@ from decoders.protocol_facts.api_keys import (
     SHARE_ACKNOWLEDGE,
     SHARE_FETCH,
 )
-from tests.analysis.record_scenes import batch_of, put
+from tests.analysis.identity_scenes import commit, join
+from tests.analysis.record_scenes import batch_of, get, put
 from tests.analysis.scenes import FIN, RST, Scene
 
 NOT_LEADER, NOT_COORDINATOR, NOT_CONTROLLER, INVALID_MAPPING, UNKNOWN_PRODUCER = 6, 16, 41, 49, 59
@@ -240,6 +243,71 @@ def logged_out(times: int, *, lifetime_ms: int = 8000, pause: float = 9) -> Scen
     return scene
 
 
+def not_completed(times: int, *, api: int = INIT_PRODUCER_ID, served: bool = False, over: bool = False) -> Scene:
+    """Requests of a transactional id each 2 s, whose last transaction is still being completed; `served`: now and then.
+
+    `over`: the last one succeeds.
+    """
+    scene = Scene()
+    for number in range(times):
+        code = 0 if (served and number % 3 == 1) or (over and number == times - 1) else 51
+        asked: dict[str, Any] = {"transactional_id": "tx", "transaction_timeout_ms": 60_000}
+        answer: dict[str, Any] = {"error_code": code}
+        if api == ADD_PARTITIONS_TO_TXN:
+            topics = [{"name": "orders", "partitions": [0]}]
+            asked = {"v3_and_below_transactional_id": "tx", "v3_and_below_topics": topics}
+            its = [{"partition_index": 0, "partition_error_code": code}]
+            answer = {"results_by_topic_v3_and_below": [{"name": "orders", "results_by_partition": its}]}
+        scene.ask(number * 2, (api, 3), asked, answer, client="pay")
+    return scene
+
+
+def commits(times: int, *, records: int = 1, every: float = 0.02) -> Scene:
+    """A member that reads and commits so many records at a time."""
+    scene = get(join(0, Scene(), "mail"), 0.5, 0, times, client="mail", newest=times)
+    for number in range(times):
+        parts = [{"partition_index": 0, "committed_offset": number * records}]
+        commit(1 + number * every, scene, "mail", 0, topics=[{"name": "orders", "partitions": parts}])
+    return scene
+
+
+def producer_ids(times: int, *, every: float = 0.2, name: str | None = None) -> Scene:
+    """A client that asks for a producer id again and again."""
+    scene = Scene()
+    for number in range(times):
+        asked = {"transactional_id": name, "transaction_timeout_ms": 60_000}
+        scene.ask(number * every, (INIT_PRODUCER_ID, 3), asked, {"producer_id": number}, client="web")
+    return scene
+
+
+def full_group() -> Scene:
+    """A member that a group with three members does not take."""
+    scene = Scene()
+    for number in range(3):
+        join(number, scene, f"worker-{number}", member_id=f"m-{number}")
+    for number in range(8):
+        join(4 + 2 * number, scene, "worker-9", code=81)
+    return scene
+
+
+def made_again() -> Scene:
+    """Fetches of a topic by the id that it had before it was deleted and made again."""
+    deleted = {"responses": [{"name": "orders", "error_code": 0}]}
+    scene = Scene().ask(0, (DELETE_TOPICS, 4), {"topic_names": ["orders"]}, deleted, client="ops")
+    for number in range(8):
+        get(scene, 1 + 2 * number, 5, 5, client="mail", error=103)
+    return scene
+
+
+def registered_twice() -> Scene:
+    """A broker whose node id another one has."""
+    scene = Scene()
+    for number in range(8):
+        asked = {"broker_id": 3, "cluster_id": "kw"}
+        scene.ask(2 * number, (62, 0), asked, {"error_code": 101}, client="broker-3", host="10.0.0.7")
+    return scene
+
+
 CAUSE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("producer-forgotten", idle_producer(20), "error"),
@@ -301,6 +369,33 @@ CAUSE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     ),
     ("entry-closed", outdated(0, news=4), "error", "10.0.0.9:9092 closes new connections of 10.0.0.1 (new) at once"),
     ("entry-closed", outdated(4, news=4), "error", "10.0.0.9:9092 closes new connections of 10.0.0.1 (new) at once"),
+    (
+        *("transaction-stuck", not_completed(15), "error"),
+        "the last transaction of tx (pay) is not completed: CONCURRENT_TRANSACTIONS (InitProducerId) for 28s",
+    ),
+    ("transaction-stuck", not_completed(15, api=ADD_PARTITIONS_TO_TXN), "error", "the last transaction of tx (pay)"),
+    ("transaction-stuck", not_completed(15, over=True), "warning", "the last transaction of tx (pay) is not completed"),
+    ("commits-frequent", commits(600), "note", "group billing commits 50 times a second on orders, after 1.0 records"),
+    ("producer-ids-frequent", producer_ids(60), "warning", "web asks for 5.1 producer ids a second: likely it makes"),
+    (
+        *("answered-with-error", full_group(), "error"),
+        "group billing: GROUP_MAX_SIZE_REACHED (JoinGroup): it has 3 members of worker-0, worker-1, worker-2; worker-9",
+    ),
+    (
+        *("answered-with-error", made_again(), "error"),
+        "topic orders: INCONSISTENT_TOPIC_ID (Fetch): ops deleted it at 14:13:20 UTC, and it was made again",
+    ),
+    (
+        *("answered-with-error", registered_twice(), "error"),
+        "client broker-3: DUPLICATE_BROKER_REGISTRATION (BrokerRegistration), 8 times, every 2s: it asks for node.id=3",
+    ),
+    (
+        "login-expired",
+        logged_out(5),
+        "warning",
+        "app does not log in again: 10.0.0.9:9092 closes 5 of its connections 8s",
+    ),
+    ("sent-twice", logged_out(5, lifetime_ms=0), "warning", "app sent 4 batches to orders again without idempotence"),
 ]
 CAUSE_BESIDES: Final[dict[str, set[str]]] = {
     "move-stalled": {"follower-behind"},
@@ -317,6 +412,12 @@ CAUSE_NEAR: Final[list[tuple[str, Scene]]] = [
     ("other-node-answers", wrong_coordinator(8, moved=True)),
     ("other-node-answers", wrong_coordinator(8, served=True)),
     ("other-node-answers", wrong_controller(8, moved=True)),
+    ("transaction-stuck", not_completed(5)),
+    ("transaction-stuck", not_completed(15, served=True)),
+    ("commits-frequent", commits(600, records=50)),
+    ("commits-frequent", commits(600, every=0.1)),
+    ("producer-ids-frequent", producer_ids(60, name="tx")),
+    ("producer-ids-frequent", producer_ids(60, every=4)),
     ("sent-twice", logged_out(5)),  # no first try was handled
     ("entry-closed", outdated(12)),
     ("share-lock-ended", share(2, 2, 2)),

@@ -124,6 +124,11 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     *((cause, ("leader-moved",), _metadata_log) for cause in (*_ABSENT, "cluster-mixed")),
     *((cause, ("coordinator-never",), _coordination) for cause in ("broker-silent", "broker-down", "broker-gone")),
     ("broker-gone", ("unanswered", "requests-pending"), _topics),
+    *(
+        (cause, ("transaction-stuck",), lambda _: {""})
+        for cause in ("broker-silent", "broker-down", "broker-gone", "broker-failed", "partition-offline")
+    ),
+    ("producer-ids-frequent", ("connection-churn", "metadata-storm"), _clients),
     ("broker-failed", ("partition-offline", "leader-missing", "leader-moved"), _topics),
     *((cause, ("timestamp-refused",), _clients) for cause in ("clock-ahead", "clock-behind")),
     ("lz4-refused", ("broker-failed", "records-refused"), _brokers_and_clients),

@@ -30,6 +30,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     rate_per_second,
 )
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER, SEVERITIES, TOO_FEW_REPLICAS
+from decoders.analysis.doctor.frequent.frequent_requests import FREQUENT_REQUESTS
 from decoders.analysis.doctor.groups.added_partition_findings import ADDED_PARTITIONS
 from decoders.analysis.doctor.groups.member_findings import MEMBERS
 from decoders.analysis.doctor.groups.rebalance_findings import REBALANCES
@@ -290,12 +291,12 @@ def _is_final(code: int, some: list[_Met]) -> bool:
     return any(code in SETTINGS.get(key, {}) for _, key, _, _ in some)
 
 
-# What clients live by. Who asks for descriptions or changes settings can do without.
+# What clients and brokers live by. Who asks for descriptions or changes settings can do without.
 _WORK: Final = frozenset(
     {
         *(PRODUCE, FETCH, LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, JOIN_GROUP, HEARTBEAT),
         *(SYNC_GROUP, INIT_PRODUCER_ID, ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, END_TXN, TXN_OFFSET_COMMIT),
-        *(68, 76, SHARE_FETCH, SHARE_ACKNOWLEDGE, 88),
+        *(62, 68, 76, SHARE_FETCH, SHARE_ACKNOWLEDGE, 88),
     }
 )
 # ILLEGAL_SASL_STATE: the login is no reason for it, whoever logs in.
@@ -669,6 +670,7 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
         *POSITIONS,
         *MEMBERS,
         *MOVES,
+        *FREQUENT_REQUESTS,
         *ADDED_PARTITIONS,
         _find_unhealthy_partitions,
         _find_replicas_out_of_sync,

@@ -157,7 +157,9 @@ def observe_producer_start(seen: Observations, exchange: Exchange, client: str) 
     """Observe a producer that takes a transactional id, which fences the one before, and its time-out."""
     request = view_or_empty(exchange, "request")
     name, timeout = request.get("transactional_id"), request.get("transaction_timeout_ms")
-    if name and not view_or_empty(exchange, "response").get("error_code"):
+    if not name:
+        seen.get_or_make("producer-id", client).count_exchange(exchange)
+    elif not view_or_empty(exchange, "response").get("error_code"):
         _observe_user_of_name(seen, exchange, client, ("transactional.id", None, name))
         observe_accepted_values(seen, exchange, client)
         seen.get_or_make("transaction-taken", name).mark_second(exchange.time_ns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from decoders.analysis.doctor.kinds.finding_kind import ERROR, WARNING, FindingKind
+from decoders.analysis.doctor.kinds.finding_kind import ERROR, NOTE, WARNING, FindingKind
 
 __all__ = ["CAUSE_KINDS"]
 
@@ -55,5 +55,29 @@ CAUSE_KINDS: Final[dict[str, FindingKind]] = {
         " waits for other members, and begins anew",
         "set the client's time-out of requests (request.timeout.ms; Sarama: Net.ReadTimeout) above its rebalance"
         " time-out (max.poll.interval.ms; Sarama: Rebalance.Timeout), or lower that",
+    ),
+    "transaction-stuck": FindingKind(
+        ERROR,
+        "the last transaction of {name} ({clients}) is not completed: {error}{by} for {lasts}",
+        "the coordinator has decided how it ends, and waits for the leaders of its partitions to write that: one of"
+        " them does not (a broker that is down, a partition without a leader or with too few replicas); until then the"
+        " producer begins no other, and readers with isolation.level=read_committed stop",
+        "look for partitions without leader and brokers that are down, then at the coordinator's log;"
+        " kafka-transactions describe says in which state it is and of which partitions",
+        went_on=WARNING,
+    ),
+    "commits-frequent": FindingKind(
+        NOTE,
+        "group {group} commits {rate} times a second on {topic}, after {records} records each",
+        "each commit is a write to __consumer_offsets with all its replicas: it costs more than reading the record, and"
+        " keeps the coordinator busy",
+        "commit once for each poll, or every few seconds: after a crash a few records are handled again either way",
+    ),
+    "producer-ids-frequent": FindingKind(
+        WARNING,
+        "{client} asks for {rate} producer ids a second: likely it makes a new producer for each piece of work",
+        "brokers keep each id in memory, for each partition that it wrote to, for producer.id.expiration.ms (a day by"
+        " default): very many fill it; and no batch holds more than the records of one producer",
+        "keep one producer for the life of the program; lower producer.id.expiration.ms where memory is short",
     ),
 }

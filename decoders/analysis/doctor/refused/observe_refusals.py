@@ -52,6 +52,7 @@ SETTINGS: Final[dict[int, dict[int, tuple[str, str]]]] = {
     SASL_HANDSHAKE: {_UNSUPPORTED_MECHANISM: ("mechanism", "sasl.mechanism")},
     PRODUCE: {21: ("acks", "acks")},
     68: {112: ("server_assignor", "group.remote.assignor")},
+    62: {101: ("broker_id", "node.id")},
 }
 # The most characters of what a broker says.
 _WORDS_MOST: Final = 300

@@ -26,11 +26,13 @@ from decoders.analysis.doctor.diagnosis_input import (
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.groups.explain_late_acknowledgements import explain_late_acknowledgements
+from decoders.analysis.doctor.identities.identity_findings import find_deletion
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.doctor.refused.errors_with_codes import ErrorKey, find_errors_with_codes
 from decoders.analysis.doctor.refused.explain_foreign_nodes import explain_foreign_nodes
 from decoders.analysis.doctor.refused.explain_forgotten_producers import explain_forgotten_producers
 from decoders.analysis.doctor.refused.explain_other_nodes import explain_other_nodes
+from decoders.analysis.doctor.refused.explain_stuck_transactions import explain_stuck_transactions
 from decoders.analysis.doctor.refused.observe_changes import ENTITY_SEPARATOR
 from decoders.analysis.doctor.refused.observe_refusals import (
     FETCH_OF_ZSTD,
@@ -84,6 +86,7 @@ def explain_errors(case: Case) -> tuple[list[Found], set[ErrorKey]]:
         _explain_expired_transactions,
         explain_forgotten_producers,
         explain_other_nodes,
+        explain_stuck_transactions,
         explain_late_acknowledgements,
     ):
         for row, keys in explain(case):
@@ -246,6 +249,8 @@ def describe_refusal(
         or _describe_sizes(case, subject[1], errors)
         or _describe_codecs(case, subject[1], errors)
         or _describe_silence(case, subject[1], errors, whole)
+        or _describe_full_group(case, subject[1], errors)
+        or _describe_new_topic(case, subject[1], errors, whole)
     )
     said = "" if asked else _describe_words(whole, errors[0][0])
     changed = describe_change(
@@ -315,6 +320,30 @@ def _describe_silence(case: Case, group: str | None, errors: list[ErrorKey], who
             name, silent = escape_for_sentence(min(who)), describe_duration(pause * 1000)
             return f": {name} was not heard for {silent}, and its session times out after {describe_duration(timeout)}"
     return ""
+
+
+def _describe_full_group(case: Case, group: str | None, errors: list[ErrorKey]) -> str:
+    """How many members a group has that takes no more, and whose they are."""
+    if errors[0][0] != _GROUP_MAX_SIZE_REACHED:
+        return ""
+    members = [seen for (its, _), seen in case.seen.items_of_kind("alive") if its == group]
+    refused = {client for _, _, client, _, _ in errors}
+    clients = sorted({who for seen in members for who in seen.names.get("clients", ())} - refused)
+    if not clients:
+        return ""
+    count = sum(not seen.names.get("clients", {}).keys() <= refused for seen in members)
+    return f": it has {count:,} members of {escape_for_sentence(clients)}; {escape_for_sentence(sorted(refused))} waits"
+
+
+def _describe_new_topic(case: Case, topic: str | None, errors: list[ErrorKey], whole: Observation) -> str:
+    """Who deleted a topic that was made again, where clients ask for the topic before by its id."""
+    if errors[0][0] != _INCONSISTENT_TOPIC_ID or topic is None:
+        return ""
+    return find_deletion(case, topic, whole, made_again=True).get("deleted", "")
+
+
+_GROUP_MAX_SIZE_REACHED: Final = 81
+_INCONSISTENT_TOPIC_ID: Final = 103
 
 
 def _describe_words(whole: Observation, code: int) -> str:

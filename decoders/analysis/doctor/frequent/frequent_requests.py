@@ -1,0 +1,55 @@
+"""Observations in; findings about clients that commit each record, or ask for many producer ids, out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from decoders.analysis.doctor.diagnosis_input import LISTED, NS, Case, Found, merge_observations, rate_per_second
+from decoders.analysis.doctor.observations import Observation, sort_names_by_count
+
+__all__ = ["FREQUENT_REQUESTS"]
+
+# Fewer do not weigh, and a few records for each commit are a program that handles them one poll at a time.
+_COMMITS_LEAST: Final = 500
+_COMMITS_RATE: Final = 20
+_RECORDS_MOST: Final = 2
+# A program makes its producers when it starts.
+_IDS_LEAST: Final = 30
+_IDS_RATE: Final = 0.5
+
+
+def _find_frequent_commits(case: Case) -> Iterator[Found]:
+    """Groups that commit each record on its own: one finding for a group and topic."""
+    found: dict[tuple[str, str | None], tuple[float, float, Observation]] = {}
+    for (group, topic, _), seen in case.seen.items_of_kind("committed", "offset"):
+        (first_ns, first), (last_ns, last) = seen.edges["offset"]
+        count = sum(seen.names.get("clients", {}).values())
+        span = (last_ns - first_ns) / NS
+        if count < _COMMITS_LEAST or span < 1 or count < _COMMITS_RATE * span or last - first >= _RECORDS_MOST * count:
+            continue
+        its = count / span, (last - first) / count, seen
+        found[group, topic] = max(found.get((group, topic), its), its, key=lambda each: each[0])
+    for (group, topic), (rate, records, seen) in found.items():
+        clients = sort_names_by_count(seen.names["clients"])
+        lags = (lag for client in clients for _, lag in case.find_items("lag", (0, 1), (client, topic)))
+        whole = merge_observations(lags)
+        if whole.count:  # what they fetch is the evidence
+            about: dict[str, Any] = {"group": group, "topic": topic, "clients": clients[:LISTED]}
+            about |= {"rate": f"{rate:,.0f}", "records": f"{records:.1f}"}
+            yield case.make_finding("commits-frequent", whole, **about)
+
+
+def _find_frequent_producer_ids(case: Case) -> Iterator[Found]:
+    """Clients that ask for producer ids without a transactional id again and again."""
+    for (client,), seen in case.seen.items_of_kind("producer-id"):
+        rate = rate_per_second(seen, seen.count)
+        if seen.count >= _IDS_LEAST and rate >= _IDS_RATE:
+            about = {"client": client, "client_id": client, "clients": [client], "rate": f"{rate:.1f}"}
+            yield case.make_finding("producer-ids-frequent", seen, **about)
+
+
+FREQUENT_REQUESTS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
+    _find_frequent_commits,
+    _find_frequent_producer_ids,
+)
