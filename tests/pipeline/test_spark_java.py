@@ -135,7 +135,7 @@ def test_the_bundled_java_starts_a_session(tmp_path: Path) -> None:
         env={**variables, "PATH": str(tools), "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=600,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
