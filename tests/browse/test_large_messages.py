@@ -15,6 +15,7 @@ from kwcli.browse.message_tree.message_fields import FieldReader
 from kwcli.browse.message_tree.tree_field import TreeField
 from kwcli.browse.panes.message_pane import FIELDS_AT_ONCE, MessagePane
 from tests.browse.browsing import Browsing, run_steps
+from tests.browse.test_ways import DOWNSTREAM, press
 
 FILE: Final = "captures/share-groups.pcapng"
 
@@ -170,3 +171,20 @@ def test_a_record_goes_to_the_top_also_where_the_lines_below_it_are_read_later(m
         assert pane.scroll_offset.y == pane.cursor > 0
 
     run_steps(Browsing(), steps, (200, 50))
+
+
+@pytest.mark.parametrize("at_once", [20, FIELDS_AT_ONCE])
+def test_records_that_are_opened_again_are_at_the_top_however_their_message_is_read(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(message_pane_module, "FIELDS_AT_ONCE", at_once)
+
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        pane = browsing.app.message_pane
+        for keys in (("d",), ("escape", "g", "d")):
+            await press(browsing, pilot, *keys)
+            assert pane.field is not None
+            assert pane.field.is_record
+            assert pane.scroll_offset.y == pane.cursor > 0
+
+    run_steps(Browsing(DOWNSTREAM), steps, (100, 30))

@@ -85,7 +85,7 @@ def test_no_schema_takes_long(schema: Any, value: Any) -> None:
     begin = time.process_time()
     found = misfit(schema, value)
     assert found in (None, "the value: does not match the pattern")
-    assert time.process_time() - begin < 2
+    assert time.process_time() - begin < 10
 
 
 @pytest.mark.parametrize("text", ["", "[]", "1", "[" * 200 + "]" * 200, '{"a":' * 150 + "1" + "}" * 150])

@@ -335,15 +335,15 @@ class MessagePane(LinePane):
         if self._reader is not None and (step < 0 or not records):
             self._wait_for_fields(partial(self.go_to_record, step))
         elif records:
-            self._show_record(records[0 if step > 0 else -1])
+            self._show_record(records[0 if step > 0 else -1], at_top=True)
         else:
             self.post_notice("its records are not shown: they cannot be read")
 
-    def _show_record(self, record: TreeField) -> None:
-        """Put the cursor on a record; the first one gone to is at the top, with those that follow it below."""
+    def _show_record(self, record: TreeField, *, at_top: bool = False) -> None:
+        """Put the cursor on a record; the first one gone to goes to the top, with those that follow it below."""
         comes_from = self.field
         self._unfold_around(record)
-        if comes_from is None or not comes_from.is_record or not self._is_on_screen:
+        if at_top or comes_from is None or not comes_from.is_record or not self._is_on_screen:
             self._at_top = record
             self.call_after_refresh(self._scroll_record_to_top)
 
