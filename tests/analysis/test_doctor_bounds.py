@@ -107,6 +107,16 @@ def test_a_group_that_waits_for_a_member_without_a_known_time_out_waits_for_any(
     assert row["meaning"].startswith("the group likely waits")
 
 
+def test_kinds_of_observations_of_an_older_state_have_their_new_names() -> None:
+    old, seen = Observations(), Observations()
+    for kind in ("deaf", "mute", "shut-out", "topic"):
+        old.get_or_make(kind, "app", None, 1)
+    seen.resume(old.export())
+    assert [*seen._found] == [
+        (kind, "app", None, 1) for kind in ("unacknowledged", "never-answered", "closed-at-once", "topic")
+    ]
+
+
 def test_partitions_without_a_committed_offset_are_not_explained_by_a_position_outside() -> None:
     seen = make_members_outside(2)
     for number in (7, 8):

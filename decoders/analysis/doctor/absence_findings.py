@@ -288,7 +288,7 @@ def _find_pending_requests(case: Case) -> Iterator[Found]:
     """
     oldest: dict[tuple[str, str], tuple[int, int, Observation]] = {}
     unacknowledged: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for (client, _, broker), its in case.seen.items_of_kind("deaf"):
+    for (client, _, broker), its in case.seen.items_of_kind("unacknowledged"):
         unacknowledged[client, broker] |= its.names.get("connections", {}).keys()
     for (client, broker, key), seen in case.seen.items_of_kind("pending"):
         waiting = seen.names.get("connections", {})
@@ -402,9 +402,9 @@ def _find_stopped_polls(case: Case) -> Iterator[Found]:
 
     Java clients fetch nothing while their program does not poll; librdkafka fetches on, and joins again afterwards.
     """
-    told = {*case.compute_once(list_stranded_members)}  # they have nothing to fetch
+    reported = {*case.compute_once(list_stranded_members)}  # they have nothing to fetch
     for (group, client), seen in case.seen.items_of_kind("left"):
-        if (group, client) in told:
+        if (group, client) in reported:
             continue
         reading = case.seen.get_observation("reading", client)
         fetched = list(reading.list_marked_seconds()) if reading is not None else []
@@ -421,10 +421,10 @@ def _find_stopped_polls(case: Case) -> Iterator[Found]:
             paused = describe_duration((silence - 1) * 1000)
             what = f"fetched nothing for more than {paused}, then left group {escape_for_sentence(group)}{then}"
             yield case.make_finding("poll-stopped", seen, what=what, **_make_member_facts(client, group))
-            told.add((group, client))
+            reported.add((group, client))
     for (group, client, _), seen in case.seen.items_of_kind("membership"):
         pauses = _list_pauses(seen)
-        if (group, client) in told or not seen.count:
+        if (group, client) in reported or not seen.count:
             continue
         away = max(pauses, default=0)
         if away >= case.limits["poll.away"] * NS or any(_POLL_REASON in its for its in _reasons_of_group(case, group)):
@@ -434,7 +434,7 @@ def _find_stopped_polls(case: Case) -> Iterator[Found]:
             if seen.most.get("patience"):
                 about["patience"] = f" ({describe_duration(seen.most['patience'])})"
             yield case.make_finding("poll-stopped", seen, what=what, **about)
-            told.add((group, client))
+            reported.add((group, client))
 
 
 def _list_pauses(membership: Observation) -> list[int]:

@@ -211,7 +211,7 @@ def _find_cut_connections(case: Case) -> Iterator[Found]:
 def _find_dropped_connections(case: Case) -> Iterator[Found]:
     """Connections on which requests are sent again and again, while the broker answers others, or smaller ones."""
     lossy = _gather_lossy_links(case)
-    for (client, host, broker), seen in case.seen.items_of_kind("deaf"):
+    for (client, host, broker), seen in case.seen.items_of_kind("unacknowledged"):
         requests = case.seen.get_observation("lost-request", client, host, broker)
         link = case.seen.get_observation("client", client, host, broker)
         silent = case.seen.get_observation("no-entry", host, broker, "silent")
@@ -247,10 +247,16 @@ def _find_dropped_connections(case: Case) -> Iterator[Found]:
 def _find_unread_answers(case: Case) -> Iterator[Found]:
     """Connections on which large answers are begun and sent again and again, and never finished."""
     for (client, host, broker), answers in case.seen.items_of_kind("unread-answer"):
-        deaf = case.seen.get_observation("deaf-to-broker", client, host, broker)
+        unacknowledged = case.seen.get_observation("unacknowledged-by-client", client, host, broker)
         cuts, size = len(answers.names["connections"]), -answers.most["least"]
         is_alive = answers.most["anew"] > answers.first
-        if deaf is None or min(deaf.count, cuts) < _SEVERAL or size < _SEGMENT_LEAST or not is_alive or case.holes:
+        if (
+            unacknowledged is None
+            or min(unacknowledged.count, cuts) < _SEVERAL
+            or size < _SEGMENT_LEAST
+            or not is_alive
+            or case.holes
+        ):
             continue
         apis = [name_of_api_key(key) for key in sorted(map(int, answers.names["apis"]))]
         about = {"client": client, "client_id": client, "clients": [client], "broker": broker, "host": host}
@@ -325,7 +331,7 @@ def _list_clients_with_lost_answers(case: Case, host: str, broker: str, requests
     """Other clients of a host to which a broker sends its answers again and again meanwhile."""
     return sorted(
         its
-        for (its, who, where), seen in case.seen.items_of_kind("deaf-to-broker")
+        for (its, who, where), seen in case.seen.items_of_kind("unacknowledged-by-client")
         if (who, where) == (host, broker) and seen.last > requests.first
     )
 
@@ -389,12 +395,12 @@ def _find_refused_connections(case: Case) -> Iterator[Found]:
         values: dict[str, Any] = {"address": address, "node_id": number, "clients": [host], "host": host}
         values["whom"] = address if number is None else f"node {number} at {address}"
         values["how"] = _NO_ENTRY[how]
-        living = _describe_answered_clients(case, host, address, seen)
-        if living is not None and opened < seen.first and tries >= case.limits["unanswered.least"]:
+        others_served = _describe_answered_clients(case, host, address, seen)
+        if others_served is not None and opened < seen.first and tries >= case.limits["unanswered.least"]:
             without_connection = _list_clients_without_connection(case, host, address, seen)
-            values |= {"living": living, "clients": without_connection or [host]}
+            values |= {"others_served": others_served, "clients": without_connection or [host]}
             values["without_connection"] = _describe_clients_without_connection(without_connection)
-            values["likely"] = _describe_filter(how, is_own=living.startswith(_OLDER))
+            values["likely"] = _describe_filter(how, is_own=others_served.startswith(_OLDER))
             yield case.make_finding("connection-filtered", seen, **values)
             continue
         went_on = last > seen.last
@@ -435,7 +441,7 @@ def _describe_answered_clients(case: Case, host: str, address: str, seen: Observ
     answered = case.seen.get_observation("answered", address)
     if answered is None or not _is_marked_within(answered, seen):
         return None
-    shut_out = {
+    without_entry = {
         who
         for (who, where, _), its in case.seen.items_of_kind("no-entry")
         if where == address and who != host and its.first <= seen.last and its.last >= seen.first
@@ -444,7 +450,7 @@ def _describe_answered_clients(case: Case, host: str, address: str, seen: Observ
         (who, client)
         for (client, who, where), its in case.seen.items_of_kind("client")
         if where == address
-        and who not in shut_out
+        and who not in without_entry
         and client != OWN_CLIENT_ID
         and its.last > seen.last - _GOING_NS
         and _is_marked_within(its, seen)

@@ -275,12 +275,12 @@ class Doctor:
             return
         client = client_of(ended.client_id, info.client)
         if ended.opened and ended.exchanges and not ended.server_bytes and ended.how in ("fin", "rst"):
-            its = seen.get_or_make("mute", client, info.broker)
+            its = seen.get_or_make("never-answered", client, info.broker)
             its.count_end(ended)
             its.keep_greatest("longest", ended.last_ns - ended.time_ns)
             its.keep_greatest("shortest", ended.time_ns - ended.last_ns)
             if ended.last_ns - ended.time_ns < NS_PER_S:
-                its = seen.get_or_make("shut-out", host, info.broker)
+                its = seen.get_or_make("closed-at-once", host, info.broker)
                 its.count_end(ended)
                 its.count_name("clients", client)
         if ended.how in ("fin", "rst") and ended.exchanges:
@@ -306,11 +306,11 @@ class Doctor:
                 its.count_name("seconds", str(quiet_ns // NS_PER_S))
             # To a window of 0 a client sends bytes again only to learn when it opens.
             if ended.client_again >= _TRIES and side == "client" and not ended.server_shut_ns:
-                its = seen.get_or_make("deaf", client, host, info.broker)
+                its = seen.get_or_make("unacknowledged", client, host, info.broker)
                 its.count_end(ended)
                 its.count_name("connections", info.client)
             if ended.server_again >= _TRIES and side == "broker" and not ended.client_shut_ns:
-                seen.get_or_make("deaf-to-broker", client, host, info.broker).count_end(ended)
+                seen.get_or_make("unacknowledged-by-client", client, host, info.broker).count_end(ended)
             if shut_ns:
                 its = seen.get_or_make("shut", client, host, info.broker, side)
                 its.count_end(ended)

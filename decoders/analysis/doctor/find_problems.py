@@ -56,7 +56,7 @@ from decoders.analysis.doctor.refused.observe_refusals import SETTINGS
 from decoders.analysis.doctor.refused.refused_request_findings import (
     count_repeated_offsets,
     describe_change,
-    describe_company,
+    describe_other_successes,
     describe_refusal,
     explain_errors,
     find_new_codecs,
@@ -160,11 +160,11 @@ def make_finding_row(found: Found) -> Row:
     return {
         "id": found.id,
         "severity": found.severity,
-        "title": kind.title.format_map(words) + words["told"],
+        "title": kind.title.format_map(words) + words["details"],
         **seen.count_and_times(),
         **{name: value for name, value in values.items() if name in ABOUT},
         "evidence": seen.evidence_rows(),
-        "meaning": meaning + words["company"],
+        "meaning": meaning + words["successes"],
         "remedy": remedy,
     }
 
@@ -184,11 +184,11 @@ ABOUT: Final = frozenset(
 
 def _find_error_codes(case: Case) -> Iterator[Found]:
     """Error codes by subject: one finding for all clients that met one code there."""
-    explained, told = explain_errors(case)
+    explained, its_errors = explain_errors(case)
     yield from explained
     met: dict[tuple[str, int, str, str | None], list[_Met]] = defaultdict(list)
     for (code, key, client, kind, subject), seen in case.seen.items_of_kind("error"):
-        if (code, key, client, kind, subject) in told:
+        if (code, key, client, kind, subject) in its_errors:
             continue
         what = CODES.get(code, OTHER)
         if subject is None or what in ("login-failed", "version-refused", "controller-moved"):
@@ -272,8 +272,8 @@ def _make_error_finding(case: Case, what: str, kind: str, subject: str | None, s
         values["pace"] = describe_retry_pace(case, whole, refused_for_good=for_good)
     if severity != "note":
         errors = [(code, key, client, kind, subject) for client, key, code, _ in some]
-        values["told"] = describe_refusal(case, what, (kind, subject), errors, whole)
-        values["company"] = describe_company(case, about, errors, whole)
+        values["details"] = describe_refusal(case, what, (kind, subject), errors, whole)
+        values["successes"] = describe_other_successes(case, about, errors, whole)
     return Found(what, severity, whole, values, code)
 
 
@@ -623,7 +623,7 @@ def _find_client_load(case: Case) -> Iterator[Found]:
             about = {"client": client, "client_id": client, "broker": broker}
             users = [user for (who, user), _ in case.seen.items_of_kind("logged-in") if who == client and user]
             changed = describe_change(case, "throttled", ("client-id", client), [client], users, seen.first)
-            yield case.make_finding("throttled", seen, told=changed, **about, **words)
+            yield case.make_finding("throttled", seen, details=changed, **about, **words)
     for (client, broker), seen in case.seen.items_of_kind("sessions-lost"):
         if seen.count >= limits["sessions.lost"]:
             about = {"client": client, "client_id": client, "broker": broker}

@@ -376,7 +376,7 @@ class Observations:
             key, each = state_fields(item, tuple, list)
             if not key or not isinstance(key[0], str) or not all(isinstance(part, _PART) for part in key):
                 raise Malformed("an observation without a kind")
-            self._found[key] = Observation.make_resumed(each)
+            self._found[_RENAMED_KINDS.get(key[0], key[0]), *key[1:]] = Observation.make_resumed(each)
 
 
 def _rank_subject(item: tuple[Any, Observation]) -> list[tuple[bool, str]]:
@@ -384,6 +384,13 @@ def _rank_subject(item: tuple[Any, Observation]) -> list[tuple[bool, str]]:
 
 
 _PART: Final = (str, int, type(None))
+# Kinds of observations by the names that older versions of kw saved them under.
+_RENAMED_KINDS: Final = {
+    "deaf": "unacknowledged",
+    "deaf-to-broker": "unacknowledged-by-client",
+    "mute": "never-answered",
+    "shut-out": "closed-at-once",
+}
 
 
 def sort_names_by_count(names: Mapping[str, int]) -> list[str]:

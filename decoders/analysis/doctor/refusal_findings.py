@@ -169,7 +169,7 @@ def _find_refused_tls(case: Case) -> Iterator[Found]:
         about: dict[str, Any] = {"clients": [host], "broker": broker, "alert": name}
         about["who"], about["other"] = (host, broker) if whose == "client" else (broker, host)
         about["why"], about["remedy"] = describe_tls_refusal(host, broker, name, whose, seen)
-        about["living"] = _describe_lasting_tls(case, host, broker, seen)
+        about["others_served"] = _describe_lasting_tls(case, host, broker, seen)
         about["tally"] = f"{seen.count:,} connection{'s' if seen.count > 1 else ''}"
         few = seen.count < case.limits["errors.few"]
         severity = FINDINGS["tls-refused"].severity
@@ -233,10 +233,12 @@ def _find_unanswered_requests(case: Case) -> Iterator[Found]:
         is_plain = any(_is_plaintext_refused(case, host, broker) for host in hosts[client, broker])
         if not is_plain and (client, broker, key, version) not in unserved:
             by_link[client, broker].append((key, version, closed, seen))
-    shut_out = _find_shut_out_hosts(case)
-    yield from shut_out.values()
+    closed_at_once = _find_hosts_closed_at_once(case)
+    yield from closed_at_once.values()
     for (client, broker), some in by_link.items():
-        if sum(seen.count for *_, seen in some) <= _count_shut_out(shut_out, client, hosts[client, broker], broker):
+        if sum(seen.count for *_, seen in some) <= _count_closed_at_once(
+            closed_at_once, client, hosts[client, broker], broker
+        ):
             continue
         if (client, broker) in ended:
             yield ended[client, broker]
@@ -276,9 +278,11 @@ def _count_explained_closings(case: Case, broker: str) -> dict[str, int]:
     return found
 
 
-def _count_shut_out(shut_out: Mapping[tuple[str, str], Found], client: str, hosts: set[str], broker: str) -> int:
+def _count_closed_at_once(
+    closed_at_once: Mapping[tuple[str, str], Found], client: str, hosts: set[str], broker: str
+) -> int:
     """How many connections of a client findings about its hosts are about."""
-    its = [shut_out[host, broker] for host in hosts if (host, broker) in shut_out]
+    its = [closed_at_once[host, broker] for host in hosts if (host, broker) in closed_at_once]
     return sum(found.seen.names["clients"].get(client, 0) for found in its)
 
 
@@ -306,12 +310,12 @@ def _find_closed_requests(
 
 def _find_unanswered_entry(case: Case, client: str, broker: str, unanswered: Observation) -> Found | None:
     """A finding where a broker takes connections of a client, which wait on them for an answer that does not come."""
-    seen = case.seen.get_observation("mute", client, broker)
+    seen = case.seen.get_observation("never-answered", client, broker)
     if seen is None or seen.count < case.limits["unanswered.least"] or -seen.most["shortest"] < NS:
         return None
     others = _list_answered_clients(case, broker, {client}, unanswered.first)
     about: dict[str, Any] = {"client": client, "clients": [client], "broker": broker}
-    about["living"] = f", while others there go on ({escape_for_sentence(others)})" if others else None
+    about["others_served"] = f", while others there go on ({escape_for_sentence(others)})" if others else None
     about["lasted"] = describe_duration(seen.most["longest"] / MS)
     over = case.answered.get((client, API_VERSIONS), 0) > seen.last
     about["went_on"] = over or None
@@ -321,20 +325,20 @@ def _find_unanswered_entry(case: Case, client: str, broker: str, unanswered: Obs
 
 def _list_answered_clients(case: Case, broker: str, but: set[str], since_ns: int) -> list[str]:
     """Other clients that a broker has answered since then, all of whose new connections it answers."""
-    mute = {who for (who, where), _ in case.seen.items_of_kind("mute") if where == broker}
+    never_answered = {who for (who, where), _ in case.seen.items_of_kind("never-answered") if where == broker}
     return sorted(
         {
             who
             for (who, _, where), its in case.seen.items_of_kind("client")
-            if where == broker and who not in but | mute and its.most.get("second", 0) * NS > since_ns
+            if where == broker and who not in but | never_answered and its.most.get("second", 0) * NS > since_ns
         }
     )
 
 
-def _find_shut_out_hosts(case: Case) -> dict[tuple[str, str], Found]:
+def _find_hosts_closed_at_once(case: Case) -> dict[tuple[str, str], Found]:
     """Host and broker → a finding where the broker closes new connections of the host at once, and serves others."""
     found = {}
-    for (host, broker), seen in case.seen.items_of_kind("shut-out"):
+    for (host, broker), seen in case.seen.items_of_kind("closed-at-once"):
         explained = _count_explained_closings(case, broker)
         names = {who: count for who, count in seen.names["clients"].items() if count > explained.get(who, 0)}
         others = _list_answered_clients(case, broker, {*seen.names["clients"]}, seen.first)
@@ -348,11 +352,11 @@ def _find_shut_out_hosts(case: Case) -> dict[tuple[str, str], Found]:
         about["whose"] = escape_for_sentence(families)
         stays = case.seen.get_observation("stays", host, broker)
         if stays is not None and stays.count >= _MANY_OPEN:
-            about["living"] = (
+            about["others_served"] = (
                 f": likely its limit for one address (max.connections.per.ip), as {_describe_open_connections(stays)}"
             )
         else:
-            about["living"] = f", while others there go on ({escape_for_sentence(others)})"
+            about["others_served"] = f", while others there go on ({escape_for_sentence(others)})"
         over = all(case.answered.get((client, API_VERSIONS), 0) > seen.last for client in names)
         about["went_on"] = over or None
         kind = FINDINGS["entry-closed"]

@@ -56,7 +56,7 @@ def _find_resent_batches(case: Case) -> Iterator[Found]:
         why = "after they had been refused" if first_refused else "because no answer came, or only a time-out error"
         about = {"client": client, "client_id": client, "topic": topic, "batches": f"{len(some):,}"}
         given_up = sum(_was_never_stored(its) and case.last - its.last[0] >= _GIVEN_UP_NS for its in some)
-        about["told"] = f"; no try of {given_up:,} of them was accepted, and none followed" if given_up else None
+        about["details"] = f"; no try of {given_up:,} of them was accepted, and none followed" if given_up else None
         row = case.make_finding(what, seen, why=why, fate=_describe_fate(some), **about)
         yield row._replace(severity="warning") if given_up else row
 
@@ -81,14 +81,14 @@ def _describe_fate(some: list[SentAgain]) -> str:
 
 def _find_restarted_sequences(case: Case) -> Iterator[Found]:
     """Producers that count from 0 again, and are refused for it: one finding for a client and topic."""
-    told: set[tuple[str, str | None]] = set()
+    reported: set[tuple[str, str | None]] = set()
     for (client, topic, number, producer_id), seen in case.seen.items_of_kind("sequence", "refused"):
-        if producer_id < 0 or (client, topic) in told or "next" not in seen.edges:
+        if producer_id < 0 or (client, topic) in reported or "next" not in seen.edges:
             continue
         (_, came), (_, goes_on) = seen.edges["refused"]
         _, (_, expected) = seen.edges["next"]
         if came == 0 < goes_on and expected > 1:
-            told.add((client, topic))
+            reported.add((client, topic))
             about = {"client": client, "client_id": client, "topic": topic, "partition": number}
             yield case.make_finding("sequence-restarted", seen, producer=producer_id, expected=f"{expected:,}", **about)
 

@@ -34,15 +34,15 @@ def _find_unregistered_schemas(case: Case) -> Iterator[Found]:
         is_sure = kind == "value-unregistered"
         for (topic, identity, _), seen in case.seen.items_of_kind(kind):
             if is_sure or (topic in with_schema and identity not in came_later):
-                told = "the registry does not know" if is_sure else "was not seen, likely not registered"
-                found = _make_finding(case, "schema-unregistered", seen, topic=topic, schema=identity, known=told)
+                state = "the registry does not know" if is_sure else "was not seen, likely not registered"
+                found = _make_finding(case, "schema-unregistered", seen, topic=topic, schema=identity, known=state)
                 yield found if is_sure else found._replace(severity="note")
 
 
 def _list_foreign_schemas(case: Case) -> dict[tuple[str, str], str]:
-    told = (key for key, _ in case.seen.items_of_kind("schema-subject"))
+    known = (key for key, _ in case.seen.items_of_kind("schema-subject"))
     return find_foreign_schemas(
-        told, ((topic, identity) for (topic, identity, _), _ in case.seen.items_of_kind("value-schema"))
+        known, ((topic, identity) for (topic, identity, _), _ in case.seen.items_of_kind("value-schema"))
     )
 
 

@@ -239,7 +239,7 @@ def _find_stranded_members(case: Case) -> Iterator[Found]:
             subject = "topic", topics[0]
             about: dict[str, Any] = {"group": group, "client": client, "client_id": client, "clients": [client]}
             about |= {"places": [its.place for its in alike], "topics": topics[:LISTED], "why": alike[0].why}
-            about["told"] = describe_change(case, "offset-out-of-range", subject, [client], [], whole.first)
+            about["details"] = describe_change(case, "offset-out-of-range", subject, [client], [], whole.first)
             yield case.make_finding("position-missing", whole, **about)
 
 

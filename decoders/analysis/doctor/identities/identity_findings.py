@@ -153,9 +153,9 @@ def find_changed_login(case: Case, client: str, seen: Observation) -> dict[str, 
         worked = case.seen.get_observation("logged-in", client, user)
         before = worked.first if worked is not None else 0
         changed = case.seen.get_observation("credentials", user)
-        at = _find_change(changed, seen.first)
+        at = _find_time_of_change(changed, seen.first)
         if changed is not None and at and not (worked is not None and at < worked.last < seen.first):
-            who, ago = _find_who_changed(changed), describe_duration((seen.first - at) / MS)
+            who, ago = _describe_clients_of_change(changed), describe_duration((seen.first - at) / MS)
             what = f": {who} changed the credentials of {escape_for_sentence(user)} at {format_clock(at)}, {ago} before"
             return {"changed": what, "remedy": f"give {escape_for_sentence(client)} the new password"}
         if 0 < before < seen.first:
@@ -177,31 +177,32 @@ def explain_second_login(case: Case, client: str, seen: Observation) -> dict[str
 def find_deletion(case: Case, topic: str, seen: Observation, *, made_again: bool) -> dict[str, str]:
     """Words for who deleted a topic: `deleted`, and with them `meaning` and `remedy`."""
     deleted = case.seen.get_observation("deleted", topic)
-    at = _find_change(deleted, seen.last)  # a topic may lack before it is made, too
+    at = _find_time_of_change(deleted, seen.last)  # a topic may lack before it is made, too
     if deleted is None or not at:
         return {}
     if made_again:
         return {
-            "deleted": f": {_find_who_changed(deleted)} deleted it at {format_clock(at)}, and it was made again",
+            "deleted": f": {_describe_clients_of_change(deleted)} deleted it at {format_clock(at)}, and it was made"
+            " again",
             "meaning": "the records of the first topic are gone, and positions in it lead nowhere: readers begin where"
             " auto.offset.reset says",
             "remedy": "ask who deleted it and why: its records do not come back",
         }
     return {
-        "deleted": f": {_find_who_changed(deleted)} deleted it at {format_clock(at)}",
+        "deleted": f": {_describe_clients_of_change(deleted)} deleted it at {format_clock(at)}",
         "meaning": "the topic and its records are gone; its clients ask for it again and again",
         "remedy": "if that was a mistake, create the topic again: its records do not come back; else stop its clients",
     }
 
 
-def _find_change(changed: Observation | None, by_ns: int) -> int:
+def _find_time_of_change(changed: Observation | None, by_ns: int) -> int:
     """When something was changed last before a time, in ns; 0 where it was not."""
     times = sorted(map(int, changed.names["times"])) if changed is not None else []
     place = bisect_right(times, by_ns + _SLACK_NS)
     return times[place - 1] if place else 0
 
 
-def _find_who_changed(changed: Observation) -> str:
+def _describe_clients_of_change(changed: Observation) -> str:
     return escape_for_sentence(sort_names_by_count(changed.names["clients"])[0])
 
 

@@ -109,7 +109,7 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
     "tls-refused": FindingKind(
         ERROR,
         "{who} breaks off the TLS handshake with {other} ({alert}){why}: {tally}",
-        "no request is ever sent on such a connection{living}",
+        "no request is ever sent on such a connection{others_served}",
         "{remedy}",
     ),
     "not-kafka": FindingKind(
@@ -129,7 +129,7 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
     "entry-unanswered": FindingKind(
         ERROR,
         "{broker} takes new connections of {client} and answers nothing on them, which ended after up to"
-        " {lasted}{living}",
+        " {lasted}{others_served}",
         "where others are answered, it likely has as many connections as it may have (max.connections): it reads no new"
         " one before another one ends; else its process or the thread of its listener stands still",
         "count its connections, and look for who opens them and does not close them; raise max.connections; look at its"
@@ -138,7 +138,7 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
     ),
     "entry-closed": FindingKind(
         ERROR,
-        "{broker} closes new connections of {host} ({whose}) at once, before it answers anything{living}",
+        "{broker} closes new connections of {host} ({whose}) at once, before it answers anything{others_served}",
         "it likely has as many connections of this address as it may have (max.connections.per.ip), or something before"
         " it closes them",
         "have whoever opens connections and does not close them keep one client object, and close it; raise"
@@ -236,7 +236,7 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
     ),
     "connection-filtered": FindingKind(
         ERROR,
-        "new connections of {host} to {whom} are {how}, while {living} there{without_connection}",
+        "new connections of {host} to {whom} are {how}, while {others_served} there{without_connection}",
         "the broker runs; likely {likely}. A full queue of connections that it has not accepted looks the same",
         "look at rules of firewalls, security groups and network policies between the two, and at what was changed"
         " there when it began; then at connections that wait at the broker (ss -ltn)",

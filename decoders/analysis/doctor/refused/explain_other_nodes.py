@@ -107,7 +107,9 @@ def explain_other_nodes(case: Case) -> Iterator[tuple[Found, set[ErrorKey]]]:
 def _make_finding(
     case: Case, address: str, number: int | None, some: dict[ErrorKey, Observation], proof: str, named: int | None
 ) -> Found:
-    from decoders.analysis.doctor.refused.refused_request_findings import describe_company  # it asks for this module
+    from decoders.analysis.doctor.refused.refused_request_findings import (
+        describe_other_successes,
+    )  # it asks for this module
 
     whole = merge_observations(some.values())
     code, kind = next((key[0], key[3]) for key in some)
@@ -146,7 +148,7 @@ def _make_finding(
     went_on = all(case.done.get((key[2], key[1], key[4]), 0) > seen.last for key, seen in some.items())
     # Of a topic's partitions others are elsewhere.
     went_on = went_on and kind != "topic"
-    about["company"] = describe_company(case, subjects[0], [*some], whole) if len(subjects) == 1 else None
+    about["successes"] = describe_other_successes(case, subjects[0], [*some], whole) if len(subjects) == 1 else None
     row = FINDINGS["other-node-answers"]
     return Found("other-node-answers", row.went_on if went_on else row.severity, whole, about)
 
@@ -167,8 +169,8 @@ def _find_proof_of_leaders(case: Case, address: str, some: dict[ErrorKey, Observ
         return found, f"; the answers themselves name node {number} at {address} as the leader", number
     if address not in case.advertised:
         return None
-    told = {client for (client, where, _), _ in case.seen.items_of_kind("leader-named") if where == address}
-    found = {key: seen for key, seen in some.items() if key[2] not in told and _are_leaders_unchanged(case, key, seen)}
+    asked = {client for (client, where, _), _ in case.seen.items_of_kind("leader-named") if where == address}
+    found = {key: seen for key, seen in some.items() if key[2] not in asked and _are_leaders_unchanged(case, key, seen)}
     words = "; the client has asked for metadata meanwhile, and no leader of the topic has changed"
     return found, words, None
 

@@ -42,12 +42,12 @@ def explain_place_outside(
     is_behind, words = side
     group = _find_group(case, client, topic, number, position)
     of = f"committed offset {position:,} of group {escape_for_sentence(group)} in" if group else None
-    told = f": the {of or f'position {position:,} of'} partition {number} is {words}"
+    state = f": the {of or f'position {position:,} of'} partition {number} is {words}"
     about: dict[str, Any] = {"group": group}
     if not is_behind:
-        return about | {"reset": told}
+        return about | {"reset": state}
     if group is not None:
-        told += _describe_setting(case, group, topic, number, position) + _describe_starts(case, group, client, topic)
+        state += _describe_setting(case, group, topic, number, position) + _describe_starts(case, group, client, topic)
     about["meaning"] = (
         "there is no such offset in the log: it comes from elsewhere (a copy from another cluster, a tool), or the"
         " log was truncated (an unclean election), or the topic was made again; consumers with"
@@ -59,7 +59,7 @@ def explain_place_outside(
         if group
         else "have the client begin at an offset of this log (ListOffsets, auto.offset.reset)"
     )
-    return about | {"reset": told}
+    return about | {"reset": state}
 
 
 def _find_side(case: Case, topic: str | None, number: int, position: int, at: int) -> tuple[bool, str] | None:

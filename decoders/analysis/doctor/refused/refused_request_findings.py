@@ -44,7 +44,7 @@ from decoders.protocol_facts.api_keys import CREATE_TOPICS, END_TXN, FETCH, FIND
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.format_and_escape_text import describe_duration, format_size
 
-__all__ = ["describe_change", "describe_company", "describe_refusal", "explain_errors", "find_new_codecs"]
+__all__ = ["describe_change", "describe_other_successes", "describe_refusal", "explain_errors", "find_new_codecs"]
 
 _NOT_AVAILABLE: Final = 15
 _UNKNOWN_MEMBER: Final = 25
@@ -78,7 +78,7 @@ _BRINGING_OTHERS: Final = ("config", "partitions", "replicas")
 def explain_errors(case: Case) -> tuple[list[Found], set[ErrorKey]]:
     """The findings about errors whose cause other exchanges show, and the errors that they are about."""
     found: list[Found] = []
-    told: set[ErrorKey] = set()
+    errors: set[ErrorKey] = set()
     for explain in (
         explain_foreign_nodes,
         _explain_missing_coordinators,
@@ -91,8 +91,8 @@ def explain_errors(case: Case) -> tuple[list[Found], set[ErrorKey]]:
     ):
         for row, keys in explain(case):
             found.append(row)
-            told |= keys
-    return found, told
+            errors |= keys
+    return found, errors
 
 
 def _explain_missing_coordinators(case: Case) -> Iterator[tuple[Found, set[ErrorKey]]]:
@@ -398,7 +398,7 @@ def _harms(words: str, users: list[str]) -> bool:
     return words.startswith("set the right")
 
 
-def describe_company(case: Case, about: str | None, errors: list[ErrorKey], whole: Observation) -> str:
+def describe_other_successes(case: Case, about: str | None, errors: list[ErrorKey], whole: Observation) -> str:
     """Words for the end of a meaning: until when the same clients succeeded, and who does the same without errors."""
     clients, keys = {client for _, _, client, _, _ in errors}, {key for _, key, *_ in errors}
     if about is None:
