@@ -298,9 +298,9 @@ class ScreenOfPanes(App[int]):
             self.on_list_pane_message_wanted()
 
     def _show_view_or_say_shown(self, pane: LinePane) -> None:
-        if pane.has_focus:
-            self.show_notice("this is what is shown")
+        again = pane.has_focus
         self.show_view(pane)
+        self.show_notice("this is what is shown" if again else "Esc goes back; a number begins with 0 here: 03k")
 
     async def action_quit(self) -> None:
         self.exit(int(Exit.DONE))
