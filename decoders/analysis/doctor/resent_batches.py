@@ -46,6 +46,7 @@ __all__ = [
     "Evidence",
     "SentAgain",
     "SentBatches",
+    "find_packets",
     "make_evidence_of_exchange",
     "make_evidence_row",
     "name_file_of_evidence",
@@ -79,14 +80,15 @@ def _hash_topic_name(topic: str | None) -> int:
 def make_evidence_of_exchange(exchange: Exchange) -> Evidence:
     """An exchange as evidence."""
     info = exchange.connection_info
-    first, last, file = exchange.request_packet, exchange.response_packet_end, None
-    if exchange.extra is not None or not first or not last or (first ^ last) >> FILE_SHIFT:
-        first, last, file = _find_packets(exchange)
-    return exchange.time_ns, info.number, info.client, info.broker, exchange.correlation_id, first, last, file
+    packets = find_packets(exchange)
+    return exchange.time_ns, info.number, info.client, info.broker, exchange.correlation_id, *packets
 
 
-def _find_packets(exchange: Exchange) -> tuple[int | None, int | None, str | None]:
+def find_packets(exchange: Exchange) -> tuple[int | None, int | None, str | None]:
     """The first packet of an exchange, the last one in the file of the first, and that file where its name is known."""
+    first, last = exchange.request_packet, exchange.response_packet_end
+    if exchange.extra is None and first and last and not (first ^ last) >> FILE_SHIFT:
+        return first, last, None
     first = last = None
     if exchange.request_packet or exchange.response_packet_end:
         first = exchange.request_packet or exchange.response_packet

@@ -86,7 +86,8 @@ class MisroutedValues:
         if key != PRODUCE and key not in FETCHES:
             return
         array = RECORD_ARRAYS[key]
-        raw, firsts = exchange.raw(array.side), dict[tuple[str, int], int | None]()
+        raw = exchange.raw(array.side)
+        firsts: dict[tuple[str, int], int | None] = {}
         for where, records in self._list_records(exchange, array):
             if self._without_schemas.may_find_in(where[0], records, raw, None, self._may_batch_name_schema):
                 if key == PRODUCE:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from lz4.block import compress, decompress  # type: ignore[import-untyped]  # lz4 ships no types
 
-from decoders.analysis.doctor.resent_batches import make_evidence_of_exchange
+from decoders.analysis.doctor.resent_batches import find_packets
 from decoders.errors import Malformed
 from decoders.named_tuple import NamedTuple
 from decoders.wire.state_serialization import state_fields
@@ -472,13 +472,14 @@ class ExchangeSources:
 
     def make_source(self, exchange: Exchange) -> tuple[int, int, int, int]:
         """The number of the exchange's connection, its correlation id, first and last packet."""
-        _, number, client, broker, correlation, first, last, file = make_evidence_of_exchange(exchange)
-        info, client_id = exchange.connection_info, exchange.client_id
+        first, last, file = find_packets(exchange)
+        info, client_id, correlation = exchange.connection_info, exchange.client_id, exchange.correlation_id
         known = self._senders.get(info)
         if known is None or known[0] != client_id or known[1] != file:
             if len(self._senders) >= _SENDERS_MAX:
                 self._senders.clear()
-            sender = self._values.number_of_value(ConnectionEnds(client_id, client, broker, number, file))
+            ends = ConnectionEnds(client_id, info.client, info.broker, info.number, file)
+            sender = self._values.number_of_value(ends)
             known = self._senders[info] = client_id, file, sender
         return (
             known[2],

@@ -248,7 +248,7 @@ class RecordIndex:
         if isinstance(self.asked, AskedOffsets):
             return list(self._each_partition_asked_about(exchange, array))
         view = exchange._request_view if array.side == "request" else exchange._response_view
-        number, partitions, found = array.number, array.partitions, list[tuple[str, int, dict[str, Any]]]()
+        number, partitions, found = array.number, array.partitions, []
         for element in structs_at(view, array.topics):
             topic = element.get("name") or element.get("topic")
             if topic.__class__ is not str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.exchange_facts import replica_id_of_fetch
 from decoders.analysis.groups.partition_offsets_and_lag import TopicPartition
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from decoders.records.summarize_records import BatchHead
 
 __all__ = ["RecordsByLink", "WrittenRecord", "WrittenRecords"]
+
+
+# Readers that are known again before their names are looked up.
+_READERS_MAX: Final = 1024
 
 
 class WrittenRecord(NamedTuple):
@@ -56,6 +60,7 @@ class WrittenRecords:
         self._kept_of_topic: Counter[str] = Counter()
         # Client ids and hosts that fetch, and when each was first answered, in ns.
         self._readers: dict[str, int] = {}
+        self._first_of_reader: dict[tuple[str, str | None], int] = {}  # by address and client id: is not noted again
         # Client id and host of writers that had not read → how many records were passed over, and the time of the last.
         self._passed_over: dict[tuple[str | None, str], list[int]] = {}
         self._left_out = 0
@@ -70,10 +75,15 @@ class WrittenRecords:
     def note_reader(self, exchange: Exchange) -> None:
         """Note a client that was answered a Fetch; followers are none."""
         request, time_ns = exchange._request_view, exchange.response_ns
-        if time_ns is not None and isinstance(request, dict) and replica_id_of_fetch(request) < 0:
-            self._note_reader(_name_host(host_of(exchange.connection_info.client)), time_ns)
-            if exchange.client_id is not None:
-                self._note_reader(exchange.client_id, time_ns)
+        client, client_id = exchange.connection_info.client, exchange.client_id
+        if time_ns is None or self._first_of_reader.get((client, client_id), time_ns + 1) <= time_ns:
+            return  # most have been noted
+        if isinstance(request, dict) and replica_id_of_fetch(request) < 0:
+            self._note_reader(_name_host(host_of(client)), time_ns)
+            if client_id is not None:
+                self._note_reader(client_id, time_ns)
+            if len(self._first_of_reader) < _READERS_MAX:
+                self._first_of_reader[client, client_id] = time_ns
 
     def _note_reader(self, name: str, time_ns: int) -> None:
         known = self._readers.get(name)
