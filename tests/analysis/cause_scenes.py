@@ -9,6 +9,7 @@ from decoders.protocol_facts.api_keys import (
     ADD_PARTITIONS_TO_TXN,
     API_VERSIONS,
     CREATE_TOPICS,
+    DELETE_GROUPS,
     DELETE_TOPICS,
     END_TXN,
     FETCH,
@@ -308,6 +309,44 @@ def registered_twice() -> Scene:
     return scene
 
 
+def fenced(seconds: int, *, caught_up: bool = False, over: bool = False, stops: bool = False) -> Scene:
+    """Heartbeats of a broker that its controller keeps fenced; `over`: not the last ones; `stops`: it wants to stop."""
+    scene = Scene()
+    for second in range(0, seconds, 2):
+        asked = {"broker_id": 3, "want_fence": False, "want_shut_down": stops}
+        is_fenced = not (over and second > seconds - 5)
+        answer = {"is_caught_up": caught_up, "is_fenced": is_fenced}
+        scene.ask(second, (63, 0), asked, answer, client="broker-3", host="10.0.0.7")
+    return scene
+
+
+def pending_offsets(times: int) -> Scene:
+    """A transaction that has committed offsets of a group, and a member that may not know them before it ends."""
+    name = {"transactional_id": "tx", "group_id": "billing"}
+    scene = Scene().ask(0, (25, 3), name, {}, client="settle")
+    topics = [{"name": "orders", "partitions": [{"partition_index": 0, "committed_offset": 5}]}]
+    done = {"topics": [{"name": "orders", "partitions": [{"partition_index": 0, "error_code": 0}]}]}
+    scene.ask(0.5, (28, 3), name | {"topics": topics}, done, client="settle")
+    for number in range(times):
+        asked = {
+            "group_id": "billing",
+            "require_stable": True,
+            "topics": [{"name": "orders", "partition_indexes": [0]}],
+        }
+        said = {"topics": [], "error_code": 88}
+        scene.ask(1 + 2 * number, (9, 7), asked, said, client="mail")
+    return scene
+
+
+def living_group() -> Scene:
+    """A group that somebody wants to delete while it has a member."""
+    scene = join(0, Scene(), "worker-0")
+    for number in range(4):
+        refused = {"results": [{"group_id": "billing", "error_code": 68}]}
+        scene.ask(1 + number, (DELETE_GROUPS, 1), {"groups_names": ["billing"]}, refused, client="ops")
+    return scene
+
+
 CAUSE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("producer-forgotten", idle_producer(20), "error"),
@@ -379,7 +418,7 @@ CAUSE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     ("producer-ids-frequent", producer_ids(60), "warning", "web asks for 5.1 producer ids a second: likely it makes"),
     (
         *("answered-with-error", full_group(), "error"),
-        "group billing: GROUP_MAX_SIZE_REACHED (JoinGroup): it has 3 members of worker-0, worker-1, worker-2; worker-9",
+        "group billing: GROUP_MAX_SIZE_REACHED (JoinGroup): it has 3 members (worker-0, worker-1, worker-2)",
     ),
     (
         *("answered-with-error", made_again(), "error"),
@@ -396,6 +435,21 @@ CAUSE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         "app does not log in again: 10.0.0.9:9092 closes 5 of its connections 8s",
     ),
     ("sent-twice", logged_out(5, lifetime_ms=0), "warning", "app sent 4 batches to orders again without idempotence"),
+    (
+        "broker-fenced",
+        fenced(40),
+        "error",
+        "node 3 runs and its controller keeps it fenced for 38s: it has not",
+    ),
+    ("broker-fenced", fenced(40, over=True, caught_up=True), "warning", "fenced for 34s: it has caught up with the"),
+    (
+        *("answered-with-error", pending_offsets(8), "error"),
+        "group billing: UNSTABLE_OFFSET_COMMIT (OffsetFetch): offsets wait for the end of the transaction of tx",
+    ),
+    (
+        *("answered-with-error", living_group(), "warning"),
+        "group billing: NON_EMPTY_GROUP (DeleteGroups): it has 1 member (worker-0)",
+    ),
 ]
 CAUSE_BESIDES: Final[dict[str, set[str]]] = {
     "move-stalled": {"follower-behind"},
@@ -413,6 +467,8 @@ CAUSE_NEAR: Final[list[tuple[str, Scene]]] = [
     ("other-node-answers", wrong_coordinator(8, served=True)),
     ("other-node-answers", wrong_controller(8, moved=True)),
     ("transaction-stuck", not_completed(5)),
+    ("broker-fenced", fenced(10)),
+    ("broker-fenced", fenced(40, stops=True)),
     ("transaction-stuck", not_completed(15, served=True)),
     ("commits-frequent", commits(600, records=50)),
     ("commits-frequent", commits(600, every=0.1)),

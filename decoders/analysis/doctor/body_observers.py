@@ -25,6 +25,7 @@ from decoders.analysis.doctor.identities.observe_identities import (
     observe_transaction_begin,
     observe_transaction_end,
 )
+from decoders.analysis.doctor.moves.fenced_brokers import observe_broker_heartbeat
 from decoders.analysis.doctor.moves.observe_moves import (
     observe_begun_moves,
     observe_changed_configs,
@@ -685,6 +686,11 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
     **dict.fromkeys(CHANGING, BodyObserver(observe_changes)),
     **dict.fromkeys((ALTER_CONFIGS, INCREMENTAL_ALTER_CONFIGS), BodyObserver(observe_changed_configs)),
     45: BodyObserver(observe_begun_moves),
+    63: BodyObserver(
+        observe_broker_heartbeat,
+        ("broker_id", "want_fence", "want_shut_down"),
+        ("error_code", "is_caught_up", "is_fenced"),
+    ),
     46: BodyObserver(
         observe_listed_moves,
         ("topics[].name",),

@@ -149,6 +149,7 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     ("client-stranded", ("metadata-storm",), _clients),
     ("other-node-answers", ("leader-moved", "sent-again"), _topics),
     ("other-node-answers", ("metadata-storm",), _clients),
+    ("broker-fenced", ("broker-gone", "broker-back", "under-replicated", "partition-offline"), _nodes),
     ("move-stalled", ("follower-behind", "under-replicated"), _topics),
     ("other-node-answers", ("coordinator-moved",), _groups),
     ("tls-refused", ("connection-churn",), _clients),

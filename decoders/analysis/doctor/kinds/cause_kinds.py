@@ -80,4 +80,12 @@ CAUSE_KINDS: Final[dict[str, FindingKind]] = {
         " default): very many fill it; and no batch holds more than the records of one producer",
         "keep one producer for the life of the program; lower producer.id.expiration.ms where memory is short",
     ),
+    "broker-fenced": FindingKind(
+        ERROR,
+        "node {node_id} runs and its controller keeps it fenced for {lasts}: {why}",
+        "a fenced broker leads no partition, counts in no set of replicas in sync, and clients are not told of it",
+        "look at the broker's log for what it does before it is ready (recovery of logs, the metadata log), and at its"
+        " connection to the controllers",
+        went_on=WARNING,
+    ),
 }

@@ -1,1 +1,1 @@
-"""Moves of replicas to other nodes: what is observed of them, and findings about those that do not end."""
+"""What controllers do with replicas and brokers: moves that do not end, and brokers that stay fenced."""

@@ -16,6 +16,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     format_clock,
     merge_observations,
 )
+from decoders.analysis.doctor.moves.fenced_brokers import FENCED_BROKERS
 from decoders.analysis.doctor.moves.observe_moves import THROTTLES
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.wire.format_and_escape_text import describe_duration, format_size
@@ -111,4 +112,4 @@ def _explain_by_lag(
     )
 
 
-MOVES: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (_find_stalled_moves,)
+MOVES: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (_find_stalled_moves, *FENCED_BROKERS)

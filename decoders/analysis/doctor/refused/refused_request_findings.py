@@ -40,7 +40,14 @@ from decoders.analysis.doctor.refused.observe_refusals import (
     TOO_LARGE,
     UNSUPPORTED_COMPRESSION,
 )
-from decoders.protocol_facts.api_keys import CREATE_TOPICS, END_TXN, FETCH, FIND_COORDINATOR, OFFSET_COMMIT
+from decoders.protocol_facts.api_keys import (
+    CREATE_TOPICS,
+    END_TXN,
+    FETCH,
+    FIND_COORDINATOR,
+    OFFSET_COMMIT,
+    TXN_OFFSET_COMMIT,
+)
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.format_and_escape_text import describe_duration, format_size
 
@@ -250,6 +257,7 @@ def describe_refusal(
         or _describe_codecs(case, subject[1], errors)
         or _describe_silence(case, subject[1], errors, whole)
         or _describe_full_group(case, subject[1], errors)
+        or _describe_pending_offsets(case, subject[1], errors)
         or _describe_new_topic(case, subject[1], errors, whole)
     )
     said = "" if asked else _describe_words(whole, errors[0][0])
@@ -323,8 +331,8 @@ def _describe_silence(case: Case, group: str | None, errors: list[ErrorKey], who
 
 
 def _describe_full_group(case: Case, group: str | None, errors: list[ErrorKey]) -> str:
-    """How many members a group has that takes no more, and whose they are."""
-    if errors[0][0] != _GROUP_MAX_SIZE_REACHED:
+    """How many members a group has that is full, or not empty, and whose they are."""
+    if errors[0][0] not in _OF_MEMBERS:
         return ""
     members = [seen for (its, _), seen in case.seen.items_of_kind("alive") if its == group]
     refused = {client for _, _, client, _, _ in errors}
@@ -332,7 +340,23 @@ def _describe_full_group(case: Case, group: str | None, errors: list[ErrorKey]) 
     if not clients:
         return ""
     count = sum(not seen.names.get("clients", {}).keys() <= refused for seen in members)
-    return f": it has {count:,} members of {escape_for_sentence(clients)}; {escape_for_sentence(sorted(refused))} waits"
+    return f": it has {count:,} member{'s' if count > 1 else ''} ({escape_for_sentence(clients)})"
+
+
+def _describe_pending_offsets(case: Case, group: str | None, errors: list[ErrorKey]) -> str:
+    """Which open transactions have committed offsets of a group that are not known before these end."""
+    if errors[0][0] != _UNSTABLE_OFFSET_COMMIT:
+        return ""
+    writers = {client for (client, key, its) in case.done if (key, its) == (TXN_OFFSET_COMMIT, group)}
+    names = [
+        name
+        for (name,), seen in case.seen.items_of_kind("transaction")
+        if seen.most.get("begun", 0) > seen.most.get("ended", 0) and writers & seen.names.get("clients", {}).keys()
+    ]
+    if not names:
+        return ""
+    who = f"{escape_for_sentence(names)} ({escape_for_sentence(sorted(writers))})"
+    return f": offsets wait for the end of the transaction of {who}"
 
 
 def _describe_new_topic(case: Case, topic: str | None, errors: list[ErrorKey], whole: Observation) -> str:
@@ -342,7 +366,9 @@ def _describe_new_topic(case: Case, topic: str | None, errors: list[ErrorKey], w
     return find_deletion(case, topic, whole, made_again=True).get("deleted", "")
 
 
-_GROUP_MAX_SIZE_REACHED: Final = 81
+# NON_EMPTY_GROUP, GROUP_MAX_SIZE_REACHED, GROUP_SUBSCRIBED_TO_TOPIC.
+_OF_MEMBERS: Final = frozenset({68, 81, 86})
+_UNSTABLE_OFFSET_COMMIT: Final = 88
 _INCONSISTENT_TOPIC_ID: Final = 103
 
 
