@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.doctor.resent_batches import name_files_of_rows
+from decoders.analysis.doctor.resent_batches import set_file_names_in_rows
 from kwcli.analyses.finding_ignore_rules import IgnoreRules
 from kwcli.analyses.render_answer import AnswerRenderer, Text
 from kwcli.reading.capture_sources import escape_non_utf8
@@ -49,7 +49,7 @@ class FindingRenderer(AnswerRenderer):
         self._fold = fold
         self._files: Sequence[str] = ()
         self.ignore = IgnoreRules()
-        self.name_files = self._set_file_names
+        self.set_file_names = self._set_file_names
 
     def _set_file_names(self, names: Sequence[str]) -> None:
         self._files = names
@@ -57,7 +57,7 @@ class FindingRenderer(AnswerRenderer):
     def _make_rows(self) -> list[Row]:
         rows = self._fold.rows()
         if self._files:
-            name_files_of_rows(rows, [*map(escape_non_utf8, self._files)])
+            set_file_names_in_rows(rows, [*map(escape_non_utf8, self._files)])
         rows = self.ignore.drop_ignored_findings(rows)
         if self.capture is not None:
             add_commands_to_findings(rows, self.capture, self._files)

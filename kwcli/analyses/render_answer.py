@@ -59,7 +59,7 @@ class AnswerRenderer(FoldRenderer):
         self.needs_file_names = False  # the fold reads the file of an exchange
         self.capture: CaptureOptions | None = None  # the inputs of the run
         # Takes the names of the captures by their numbers in packets; the list may grow while they are read.
-        self.name_files: Callable[[Sequence[str]], None] | None = None
+        self.set_file_names: Callable[[Sequence[str]], None] | None = None
 
     def open(self, write: Write) -> AnswerRenderer:
         """Set the function to write with, which `ReadingRun` knows; returns this renderer."""
@@ -161,7 +161,7 @@ def make_reading_view(renderer: AnswerRenderer) -> ReadingView:
         renderer.needs_file_names,
         libraries=renderer.asks_libraries,
         ended=renderer.ended,
-        name_files=renderer.name_files,
+        set_file_names=renderer.set_file_names,
     )
 
 

@@ -124,7 +124,7 @@ class _RecordAnswerRenderer(AnswerRenderer):
     ) -> None:
         super().__init__(self.fold, kind, rows, text, settings)
         self._within = within
-        self.name_files = self.fold.name_files
+        self.set_file_names = self.fold.set_file_names
 
     def learn_from(self, rows: list[Settled]) -> None:
         """Learn who was in which group also from exchanges that the filters leave out."""

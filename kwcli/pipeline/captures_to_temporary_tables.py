@@ -124,7 +124,7 @@ class _TableRenderer(FoldRenderer):
         """Return the renderer itself; it writes nothing to the output."""
         return self
 
-    def name_files(self, names: Sequence[str]) -> None:
+    def set_file_names(self, names: Sequence[str]) -> None:
         """Take the names of the captures."""
         self._captures = names
 

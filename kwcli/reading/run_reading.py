@@ -268,9 +268,9 @@ class ReadingRun:
     def read_source(self, source: PacketSource) -> ReadingOutcome:
         """Read a source and show its rows: the phases of a run up to the copying (how_runs_end.py)."""
         ends, sink = self.outcome.ends, self._sink
-        sink.name_files(source.names, has_files=source.has_files)
+        sink.set_file_names(source.names, has_files=source.has_files)
         if self._schemas is not None and sink.needs_file_numbers and source.has_files:
-            self._schemas.name_files(source.names)
+            self._schemas.set_file_names(source.names)
         sink.name_points(source.points)
         try:
             with ends.note_errors_that_end_run():

@@ -53,7 +53,7 @@ class RunSchemas:
         self._ask = reader.look_further  # a registry, where one is named
         reader.look_further = self._look_up_schema
 
-    def name_files(self, names: Sequence[str]) -> None:
+    def set_file_names(self, names: Sequence[str]) -> None:
         """Take the names of captures whose packets are numbered across files."""
         self._names = names
 

@@ -56,7 +56,7 @@ class ReportRenderer(AnswerRenderer):
         self.ended = self._add_connection_end
         self.needs_file_names = True
         self._files: Sequence[str] = ()
-        self.name_files = self._set_file_names
+        self.set_file_names = self._set_file_names
         self._env = env
         self._target = target
         self._html_path = html_path

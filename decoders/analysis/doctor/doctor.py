@@ -525,9 +525,9 @@ class Doctor:
             self._offers[broker, key] = Versions(*state_fields(versions, int, int))
         self._faults = list(state_fields(faults, *[str] * len(faults)))
 
-    def name_files(self, names: Sequence[str]) -> None:
+    def set_file_names(self, names: Sequence[str]) -> None:
         """Name the files of what was seen so far, by their indices in the numbers of packets (merge_captures.py)."""
-        self._seen.name_files(names)
+        self._seen.set_file_names(names)
 
     def _observe_subjects(self) -> None:
         if self._values is not None:

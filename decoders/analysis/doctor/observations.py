@@ -15,8 +15,8 @@ from decoders.analysis.doctor.resent_batches import (
     SentBatches,
     make_evidence_of_exchange,
     make_evidence_row,
-    name_file_of_evidence,
     read_evidence,
+    set_file_name_in_evidence,
 )
 from decoders.errors import Malformed
 from decoders.limits import (
@@ -324,11 +324,11 @@ class Observations:
             if (kind, client, topic, number) not in found:
                 self.get_or_make(kind, client, topic, number)
 
-    def name_files(self, names: Sequence[str]) -> None:
+    def set_file_names(self, names: Sequence[str]) -> None:
         """Name the files of the evidence, by their indices in the numbers of its packets (merge_captures.py)."""
         for each in self._found.values():
-            each.evidence = [name_file_of_evidence(evidence, names) for evidence in each.evidence]
-        self.sent.name_files(names)
+            each.evidence = [set_file_name_in_evidence(evidence, names) for evidence in each.evidence]
+        self.sent.set_file_names(names)
 
     def get_observation(self, *key: str | int | None) -> Observation | None:
         """The observation of this kind and subject; None where there is none."""

@@ -49,9 +49,9 @@ __all__ = [
     "find_packets",
     "make_evidence_of_exchange",
     "make_evidence_row",
-    "name_file_of_evidence",
-    "name_files_of_rows",
     "read_evidence",
+    "set_file_name_in_evidence",
+    "set_file_names_in_rows",
 ]
 
 # Time in ns, connection (its number, client, broker), correlation id, first and last packet of both sides (of those in
@@ -118,7 +118,7 @@ def make_evidence_row(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def name_files_of_rows(rows: Iterable[Row], names: Sequence[str]) -> None:
+def set_file_names_in_rows(rows: Iterable[Row], names: Sequence[str]) -> None:
     """Name the files in the evidence of rows, by the indices in its packets, which are then numbered in their files."""
     for row in rows:
         for each in row["evidence"]:
@@ -136,7 +136,7 @@ def read_evidence(state: object) -> Evidence:
     return time_ns, number, client, broker, correlation_id, first, last, file
 
 
-def name_file_of_evidence(evidence: Evidence, names: Sequence[str]) -> Evidence:
+def set_file_name_in_evidence(evidence: Evidence, names: Sequence[str]) -> Evidence:
     """Evidence with the name of its file, by the index in its packets, which are then numbered in that file."""
     time_ns, number, client, broker, correlation_id, first, last, file = evidence
     if file is not None or first is None or last is None:
@@ -244,10 +244,10 @@ class SentAgain:
         self.checksums = _join_spans(self.checksums, other.checksums)
         self.offsets = _join_spans(self.offsets, other.offsets)
 
-    def name_files(self, names: Sequence[str]) -> None:
+    def set_file_names(self, names: Sequence[str]) -> None:
         """Name the files of the evidence."""
-        self.last = name_file_of_evidence(self.last, names)
-        self.first = None if self.first is None else name_file_of_evidence(self.first, names)
+        self.last = set_file_name_in_evidence(self.last, names)
+        self.first = None if self.first is None else set_file_name_in_evidence(self.first, names)
 
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""
@@ -401,11 +401,11 @@ class SentBatches:
         elif self._make_room(number):
             self._others[number] = SentAgain.make_resumed(its.state())
 
-    def name_files(self, names: Sequence[str]) -> None:
+    def set_file_names(self, names: Sequence[str]) -> None:
         """Name the files of the evidence."""
         self._others, self._once = dict(self._list_all()), {}
         for its in self._others.values():
-            its.name_files(names)
+            its.set_file_names(names)
 
     def _list_all(self) -> list[tuple[int, SentAgain]]:
         """All batches, by their hashes."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.doctor.resent_batches import make_evidence_row, name_file_of_evidence
+from decoders.analysis.doctor.resent_batches import make_evidence_row, set_file_name_in_evidence
 from decoders.analysis.read_dimension_values import client_of, host_of
 from decoders.analysis.record_traces.partition_tables import (
     NONE,
@@ -214,7 +214,9 @@ class LivesOfRecords:
         ends = self.ends_of(row.sender)
         numbers = (None if each < 0 else each for each in (row.correlation, row.packet, row.packet_end))
         evidence: Any = (row.time, ends.connection, ends.client, ends.broker, *numbers, ends.file)
-        return make_evidence_row(name_file_of_evidence(evidence, self._file_names) if self._file_names else evidence)
+        return make_evidence_row(
+            set_file_name_in_evidence(evidence, self._file_names) if self._file_names else evidence
+        )
 
     def partition(self, where: TopicPartition) -> _PartitionRows:
         """The rows of a partition; those of the latest one are kept."""
@@ -578,7 +580,7 @@ class LivesOfRecords:
         numbers = (None if each < 0 else each for each in (correlation, packet, packet_end))
         evidence = (event.time, ends.connection, ends.client, ends.broker, *numbers, ends.file)
         if self._file_names:
-            evidence = name_file_of_evidence(evidence, self._file_names)  # type: ignore[arg-type]  # of these types
+            evidence = set_file_name_in_evidence(evidence, self._file_names)  # type: ignore[arg-type]  # of these types
         row = make_evidence_row(evidence)  # type: ignore[arg-type]  # of these types
         del row["time"]
         return {

@@ -17,8 +17,8 @@ from decoders.analysis.doctor.resent_batches import (
     Evidence,
     make_evidence_of_exchange,
     make_evidence_row,
-    name_file_of_evidence,
     read_evidence,
+    set_file_name_in_evidence,
 )
 from decoders.analysis.exchange_facts import FETCHES, topic_of_element
 from decoders.analysis.record_traces.record_contents import HEADERS, VALUE, BatchesWithoutFinds, read_record_rows
@@ -252,7 +252,7 @@ class MisroutedValues:
         for run in sorted(runs, key=lambda each: (each[1:7], repr(each))):
             other = foreign[run.topic, run.schema]
             seen = "; its Produce is not in the capture" if run.is_read else ""
-            evidence = name_file_of_evidence(run.evidence, file_names) if file_names else run.evidence
+            evidence = set_file_name_in_evidence(run.evidence, file_names) if file_names else run.evidence
             yield {
                 "topic": run.topic,
                 "partition": run.partition,

@@ -54,6 +54,6 @@ class RecordFold:
         _, index = state_fields(unpack(state), str, list)
         self.index.resume_state(index)
 
-    def name_files(self, names: Sequence[str]) -> None:
+    def set_file_names(self, names: Sequence[str]) -> None:
         """Take the names of the captures, by their numbers in packets; the list may grow."""
         self.file_names = names

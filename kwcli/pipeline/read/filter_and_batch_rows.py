@@ -14,7 +14,7 @@ from kwcli.pipeline.tables.connection_columns import ConnectionColumns
 from kwcli.pipeline.tables.exchange_columns import ExchangeColumns
 from kwcli.pipeline.tables.topic_partition_rows import TableNeeds
 from kwcli.reading.sinks.host_names import HostNames
-from kwcli.reading.sinks.row_output import name_files_of_packets
+from kwcli.reading.sinks.row_output import make_keys_of_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,7 +59,7 @@ class RowFilter:
         if self._filter.passes_everything or row.kind != "exchange":
             return self._filter.passes_everything
         if self._files and row.record is None:  # a row of records has its file's name already
-            row.extra = {**(row.extra or {}), **name_files_of_packets(row, self._files)}
+            row.extra = {**(row.extra or {}), **make_keys_of_files(row, self._files)}
         return self._filter.matches(row)
 
     def is_connection_wanted(self, ended: Ended) -> bool:

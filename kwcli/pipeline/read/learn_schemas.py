@@ -42,7 +42,7 @@ def find_schemas_of_run(
     elif local:
         keys = read_keys(spec.key_logs, spec.secret_captures, spec.files)
         schemas = RunSchemas(reader, spec.ports, keys)
-        schemas.name_files(local)
+        schemas.set_file_names(local)
         schemas.learn_from_captures(partial(Captures, local, env, numbered=True))
     return tuple(stored.registered for stored in reader.store)
 

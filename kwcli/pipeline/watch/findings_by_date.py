@@ -82,9 +82,9 @@ class DailyDoctors:
         return found
 
     def export(self, names: Sequence[str]) -> tuple[tuple[int, bytes], ...]:
-        """The folds, each behind its date, for `WatchFindings.merge_folds`; `names` of files, as in name_files()."""
+        """The folds, each behind its date, for `WatchFindings.merge_folds`; `names` of files as in set_file_names()."""
         for doctor in self._days.values():
-            doctor.name_files(names)
+            doctor.set_file_names(names)
         return tuple((day, doctor.export()) for day, doctor in sorted(self._days.items()))
 
 

@@ -59,7 +59,7 @@ class WatchSchemas:
         for point, splits in points:
             self._reader.look_further = None  # of the point before
             schemas = RunSchemas(self._reader, spec.ports, keys)
-            schemas.name_files(spec.files)
+            schemas.set_file_names(spec.files)
             engine = _resume_engine(spec, needs, keys, read_state(point))
             schemas.learn_from_engine(engine)
             for split in splits:

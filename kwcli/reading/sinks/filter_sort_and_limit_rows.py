@@ -115,7 +115,7 @@ class ReadingView(NamedTuple):
     ended: Callable[[Ended], None] | None = None  # takes the ends of connections, where there are no tables
     has_connection_ends: bool = False  # rows say how connections ended that the filter asks for
     # Takes the names of the captures by their numbers, which packets have, too; the list may grow while they are read.
-    name_files: Callable[[Sequence[str]], None] | None = None
+    set_file_names: Callable[[Sequence[str]], None] | None = None
 
 
 def make_format_view(settings: Settings) -> ReadingView:
@@ -190,7 +190,7 @@ class FilteredRowSink:
         self._found_only_hidden_rows = False  # the rows that matched stand for no bytes, and are not shown
         self.end_of_connection = view.ended if view.tables is None else view.tables.end_connection
         self.needs_file_names = view.needs_file_names or needs_file_names(settings, selection)
-        self._name_files = view.name_files
+        self._set_names_of_files = view.set_file_names
         self._file_names: Sequence[str] = ()  # of the inputs, where rows are to name theirs
         self._points: Sequence[str] = ()  # of the places, where there are several
         self._left = limit
@@ -216,14 +216,14 @@ class FilteredRowSink:
         self._wider = filter_for_expected_errors(selection)
         self._unmatched = NoMatchHint(selection, parse(WENT_WRONG))
 
-    def name_files(self, names: Sequence[str], *, has_files: bool) -> None:
+    def set_file_names(self, names: Sequence[str], *, has_files: bool) -> None:
         """Give the names of the captures, by their numbers, to those that want them."""
         if self.needs_file_names and has_files:
             self._file_names = names
         if self.tables is not None:
-            self.tables.name_files(names)
-        if self._name_files is not None and has_files:
-            self._name_files(names)
+            self.tables.set_file_names(names)
+        if self._set_names_of_files is not None and has_files:
+            self._set_names_of_files(names)
 
     def name_hosts(self, names: HostNames) -> None:
         """Give the names of addresses to rows, and to an answer whose text has them."""
@@ -241,7 +241,7 @@ class FilteredRowSink:
     @property
     def needs_file_numbers(self) -> bool:
         """Whether the numbers of packets have to name their files as well."""
-        named = self.needs_file_names or self._name_files is not None
+        named = self.needs_file_names or self._set_names_of_files is not None
         return named or self._tap is not None or self.tables is not None
 
     # -- several processes ---------------------------------------------------------------------------------------------

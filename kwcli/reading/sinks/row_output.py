@@ -27,7 +27,7 @@ __all__ = [
     "WRITE_SIZE",
     "RowOutput",
     "TableSink",
-    "name_files_of_packets",
+    "make_keys_of_files",
     "needs_file_names",
     "renumber_packets_in_file",
     "set_file_names",
@@ -159,7 +159,7 @@ PACKETS: Final = ("request_packet", "request_packet_end", "response_packet", "re
 class TableSink(Protocol):
     """Takes what only tables have of captures: names of files and places, ends of connections."""
 
-    def name_files(self, names: Sequence[str]) -> None:
+    def set_file_names(self, names: Sequence[str]) -> None:
         """Take the files, in the order of their numbers in packets (merge_captures.py); further ones may join them."""
 
     def name_points(self, points: Sequence[str]) -> None:
@@ -182,7 +182,7 @@ def needs_file_names(settings: Settings, selection: Filter | None) -> bool:
 
 def set_file_names(rows: Iterable[Settled], names: Sequence[str], *, count: bool) -> None:
     """Set the file of each exchange of a capture, and number its packets within that file."""
-    _set_input_keys(rows, partial(name_files_of_packets, names=names), count=count)
+    _set_input_keys(rows, partial(make_keys_of_files, names=names), count=count)
 
 
 def set_points(rows: Iterable[Settled], points: Sequence[str], *, count: bool) -> None:
@@ -212,7 +212,7 @@ _FURTHER_FILES: Final = (
 )
 
 
-def name_files_of_packets(row: Exchange, names: Sequence[str]) -> dict[str, str]:
+def make_keys_of_files(row: Exchange, names: Sequence[str]) -> dict[str, str]:
     """The keys of the record that name the files of an exchange, whose packets are numbered across files."""
     own = _file_index_of_exchange(row)
     found = {"file": escape_non_utf8(names[own])}
