@@ -83,7 +83,7 @@ MODULES: Final = (
     "decoders/analysis/advisories/attack_observations.py",
     "decoders/analysis/doctor/body_observers.py",
     "decoders/analysis/doctor/doctor.py",
-    "decoders/analysis/doctor/identities/observe_identities.py",
+    "decoders/analysis/doctor/ids_and_logins/observe_ids_and_logins.py",
     "decoders/analysis/doctor/observations.py",
     "decoders/analysis/doctor/observe_odd_bytes.py",
     "decoders/analysis/doctor/observe_positions.py",

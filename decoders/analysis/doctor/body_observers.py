@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.doctor.groups.observe_members import observe_assignment, observe_subscription
 from decoders.analysis.doctor.groups.observe_share_locks import observe_acquired_records
-from decoders.analysis.doctor.identities.observe_addresses import (
+from decoders.analysis.doctor.ids_and_logins.observe_addresses import (
     observe_advertised_address,
     observe_coordinator,
     observe_described_cluster,
 )
-from decoders.analysis.doctor.identities.observe_identities import (
+from decoders.analysis.doctor.ids_and_logins.observe_ids_and_logins import (
     mark_member_alive,
     observe_deleted_topics,
     observe_group_heartbeat,

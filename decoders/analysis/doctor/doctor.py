@@ -23,7 +23,7 @@ from decoders.analysis.doctor.find_problems import diagnose
 from decoders.analysis.doctor.finding_kinds import STORAGE_ERRORS
 from decoders.analysis.doctor.groups.observe_members import observe_waiting_request
 from decoders.analysis.doctor.groups.observe_share_locks import INVALID_RECORD_STATE, observe_refused_acknowledgements
-from decoders.analysis.doctor.identities.observe_addresses import find_subjects_of_coordinator
+from decoders.analysis.doctor.ids_and_logins.observe_addresses import find_subjects_of_coordinator
 from decoders.analysis.doctor.observations import Observation, Observations
 from decoders.analysis.doctor.observe_odd_bytes import (
     observe_misplaced_answer,

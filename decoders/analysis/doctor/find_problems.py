@@ -34,7 +34,7 @@ from decoders.analysis.doctor.frequent.frequent_requests import FREQUENT_REQUEST
 from decoders.analysis.doctor.groups.added_partition_findings import ADDED_PARTITIONS
 from decoders.analysis.doctor.groups.member_findings import MEMBERS
 from decoders.analysis.doctor.groups.rebalance_findings import REBALANCES
-from decoders.analysis.doctor.identities.identity_findings import (
+from decoders.analysis.doctor.ids_and_logins.id_and_login_findings import (
     IDENTITIES,
     describe_offers,
     explain_second_login,

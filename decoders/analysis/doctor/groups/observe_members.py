@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.doctor.identities.observe_identities import mark_member_alive, observe_group_join
+from decoders.analysis.doctor.ids_and_logins.observe_ids_and_logins import mark_member_alive, observe_group_join
 from decoders.analysis.exchange_facts import CONSUMER, replica_id_of_fetch, topic_of_element, view_or_empty
 from decoders.analysis.read_dimension_values import host_of
 from decoders.embedded import decode_embedded

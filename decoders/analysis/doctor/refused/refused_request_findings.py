@@ -26,7 +26,7 @@ from decoders.analysis.doctor.diagnosis_input import (
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.groups.explain_late_acknowledgements import explain_late_acknowledgements
-from decoders.analysis.doctor.identities.identity_findings import find_deletion
+from decoders.analysis.doctor.ids_and_logins.id_and_login_findings import find_deletion
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.doctor.refused.errors_with_codes import ErrorKey, find_errors_with_codes
 from decoders.analysis.doctor.refused.explain_foreign_nodes import explain_foreign_nodes
