@@ -186,8 +186,9 @@ class ScreenOfPanes(App[int]):
         self.show_notice("")
 
     def on_line_pane_notice_wanted(self, event: LinePane.NoticeWanted) -> None:
-        """Show what a pane has to say."""
-        self.show_notice(event.notice)
+        """Show what a pane has to say, if need be in place of a certain notice alone."""
+        if event.instead_of in (None, self.notice):
+            self.show_notice(event.notice)
 
     def show_notice(self, notice: str) -> None:
         """Show a sentence until the next key."""

@@ -11,7 +11,9 @@ import pytest
 
 pytest.importorskip("textual", reason="kw browse needs textual")
 
+import kwcli.browse.panes.message_pane as message_pane_module
 from kwcli.browse.background_processes.search_messages import FindRows, RowsFound
+from kwcli.browse.panes.message_pane import FIELDS_AT_ONCE
 from kwcli.browse.row_steps import RowSteps
 from tests.browse.browsing import Browsing, run_steps
 from tests.browse.test_ways import DOWNSTREAM, press
@@ -139,7 +141,10 @@ def test_a_step_waits_for_the_rest_of_the_list(first: int) -> None:
 
 
 @pytest.mark.long
-def test_more_steps_than_rows_end_at_the_records_of_the_last_one() -> None:
+@pytest.mark.parametrize("at_once", [20, FIELDS_AT_ONCE])
+def test_more_steps_than_rows_end_at_the_records_of_the_last_one(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(message_pane_module, "FIELDS_AT_ONCE", at_once)
+
     async def steps(browsing: Browsing, pilot: Any) -> None:
         app, pane = browsing.app, browsing.app.message_pane
         release = hold_answers(browsing, RECORDS)

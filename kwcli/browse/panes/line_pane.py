@@ -49,9 +49,10 @@ class LinePane(ScrollView, can_focus=True):
     class NoticeWanted(Message):
         """A sentence is to be shown until the next key."""
 
-        def __init__(self, notice: str) -> None:
+        def __init__(self, notice: str, instead_of: str | None = None) -> None:
             super().__init__()
             self.notice = notice
+            self.instead_of = instead_of
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -79,9 +80,9 @@ class LinePane(ScrollView, can_focus=True):
         """The line above the pane, where it is at the top of the screen."""
         return Strip.blank(self.size.width)
 
-    def post_notice(self, notice: str) -> None:
+    def post_notice(self, notice: str, *, instead_of: str | None = None) -> None:
         """Show a sentence until the next key: what a key has done, or why it does nothing."""
-        self.post_message(self.NoticeWanted(notice))
+        self.post_message(self.NoticeWanted(notice, instead_of))
 
     def copy(self, text: str) -> None:
         """Copy a text to the clipboard of the terminal."""

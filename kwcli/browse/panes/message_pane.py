@@ -36,6 +36,7 @@ _PAINTS: Final[dict[str, Style]] = {
 }
 _MATCH: Final = Style(bold=True, underline=True)
 _MARKS: Final = {True: "▸", False: "▾"}
+_READING: Final = "reading the message"
 _NOTHING_BELOW: Final = "this line has nothing below it"
 # Cells that names take at most; values stand in one column behind them, for which so many cells stay where they can.
 _NAMES_MOST: Final = 44
@@ -146,7 +147,7 @@ class MessagePane(LinePane):
         if reader.add_remarks():
             self._refold(here)
         if then is not None:
-            self.post_notice("")
+            self.post_notice("", instead_of=_READING)
             then()
 
     def _go_to_wanted_field(self, first: int) -> None:
@@ -164,7 +165,7 @@ class MessagePane(LinePane):
         if self._reader is None:
             return False
         self._when_read = action
-        self.post_notice("reading the message")
+        self.post_notice(_READING, instead_of="")
         return True
 
     @property
