@@ -212,7 +212,8 @@ class Doctor:
         if key == API_VERSIONS:
             link.add_to_sum("versions", 1)
             self._keep_offered_versions(exchange)
-        throttled = throttle_ns(exchange)
+        answer = exchange._response_view
+        throttled = throttle_ns(exchange) if answer.__class__ is not dict or answer.get("throttle_time_ms") else 0
         if throttled:
             its = seen.get_or_make("throttle", client, info.broker)
             its.count_exchange(exchange)
