@@ -84,6 +84,7 @@ MODULES: Final = (
     "decoders/analysis/doctor/body_observers.py",
     "decoders/analysis/doctor/doctor.py",
     "decoders/analysis/doctor/ids_and_logins/observe_ids_and_logins.py",
+    "decoders/analysis/doctor/moves/observe_partitions.py",
     "decoders/analysis/doctor/observations.py",
     "decoders/analysis/doctor/observe_odd_bytes.py",
     "decoders/analysis/doctor/observe_positions.py",

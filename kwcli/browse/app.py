@@ -29,7 +29,7 @@ from kwcli.browse.background_processes.share_schemas_between_processes import Ne
 from kwcli.browse.background_processes.spool import SpooledRows
 from kwcli.browse.background_work_and_source import Source, Work
 from kwcli.browse.earlier_places import EarlierPlaces, Place
-from kwcli.browse.go_to_time import TimeStep, describe_wrong_time
+from kwcli.browse.exports.write_selection import SelectionWriter
 from kwcli.browse.load_ahead import load_ahead
 from kwcli.browse.named_actions import list_commands
 from kwcli.browse.panes.filter_bar import Ask, FilterBar, describe_filter_error
@@ -45,9 +45,9 @@ from kwcli.browse.row_steps import RowSteps, make_row_steps
 from kwcli.browse.screen_of_panes import ScreenOfPanes
 from kwcli.browse.search_words import list_words_of_filters, make_text_filter
 from kwcli.browse.status_text import Reading, describe_rows
-from kwcli.browse.times_in_filters import write_offsets_at_times
-from kwcli.browse.write_selection import SelectionWriter
-from kwcli.browse.zone_names import find_zone_name, list_zone_names
+from kwcli.browse.times.go_to_time import TimeStep, describe_wrong_time
+from kwcli.browse.times.times_in_filters import write_offsets_at_times
+from kwcli.browse.times.zone_names import find_zone_name, list_zone_names
 from kwcli.output.short_texts import LOCAL, find_zone
 from kwcli.run_environment import Exit, Failure
 
@@ -287,7 +287,7 @@ class BrowseApp(ScreenOfPanes):
         self._count_top()
         self.query_one(TitleBar).refresh()
 
-    def on_top_pane_search_wanted(self) -> None:
+    def on_top_pane_line_search_wanted(self) -> None:
         """Ask for a text to search."""
         self.filter_bar.open("search", self.top_pane.searched)
 
@@ -606,7 +606,7 @@ class BrowseApp(ScreenOfPanes):
         return self._ended is not None
 
     def action_copy_call(self) -> None:
-        from kwcli.browse.call_line import make_call_line
+        from kwcli.browse.exports.call_line import make_call_line
 
         row = self.list_pane.row
         line = make_call_line(row, self._settings) if row is not None and row.kind == "exchange" else ""

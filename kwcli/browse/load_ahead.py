@@ -21,7 +21,7 @@ LOADED_AHEAD: Final = (
     "kwcli.browse.panes.help_screen",
     "kwcli.analyses.format_findings",
     "kwcli.stats.statistics_as_text",
-    "kwcli.browse.call_line",
+    "kwcli.browse.exports.call_line",
 )
 # So long (s) lies before each module.
 _EVERY_S: Final = 0.05

@@ -10,7 +10,7 @@ pytest.importorskip("textual", reason="kw browse needs textual")
 
 from decoders.filters import parse
 from kwcli.browse.search_words import list_words_of_filters, make_text_filter
-from kwcli.browse.times_in_filters import write_offsets_at_times
+from kwcli.browse.times.times_in_filters import write_offsets_at_times
 from kwcli.output.short_texts import find_zone
 from tests.browse.browsing import Browsing, run_steps
 from tests.browse.test_filter import count_matches

@@ -26,8 +26,8 @@ from kwcli.browse.background_processes.search_messages import CountTop, RowsFoun
 from kwcli.browse.background_processes.search_spool import Searcher
 from kwcli.browse.background_processes.share_schemas_between_processes import NewSchemas
 from kwcli.browse.background_work_and_source import Source
-from kwcli.browse.call_line import make_call_line
-from kwcli.browse.cut_packets import find_reason_against_cutting, make_cutting_words
+from kwcli.browse.exports.call_line import make_call_line
+from kwcli.browse.exports.cut_packets import find_reason_against_cutting, make_cutting_words
 from kwcli.browse.panes.findings_pane import describe_evidence, make_evidence_filter
 from kwcli.capture_options import CaptureOptions
 from tests.browse.browsing import TOUR, Browsing, run_steps

@@ -13,7 +13,7 @@ pytest.importorskip("textual", reason="kw browse needs textual")
 
 from decoders.exchanges.exchange import Settled
 from kwcli.browse.background_processes.search_messages import ExportRows
-from kwcli.browse.call_line import make_call_line
+from kwcli.browse.exports.call_line import make_call_line
 from kwcli.browse.message_tree.message_fields import FieldReader
 from kwcli.browse.panes.bytes_pane import BytesPane
 from tests.browse.browsing import Browsing, run_steps

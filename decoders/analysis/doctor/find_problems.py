@@ -51,12 +51,12 @@ from decoders.analysis.doctor.position_findings import (
     list_holding_transactions,
 )
 from decoders.analysis.doctor.refusal_findings import REFUSALS
+from decoders.analysis.doctor.refused.errors_with_codes import describe_other_successes
 from decoders.analysis.doctor.refused.explain_positions_outside import explain_position_outside
 from decoders.analysis.doctor.refused.observe_refusals import SETTINGS
 from decoders.analysis.doctor.refused.refused_request_findings import (
     count_repeated_offsets,
     describe_change,
-    describe_other_successes,
     describe_refusal,
     explain_errors,
     find_new_codecs,

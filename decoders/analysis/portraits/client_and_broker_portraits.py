@@ -76,7 +76,6 @@ Names = list[tuple[str, str]]
 ALIKE_MAX: Final = 4096  # kinds of exchanges that are known at once
 # APIs by which clients find their way: asking for a topic there is neither writing, reading nor administering.
 _ASKING: Final = frozenset({METADATA, LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH, 23, 24, 28, 60, 61, 75})
-_WRITING: Final = frozenset({PRODUCE})
 _READING: Final = frozenset({FETCH, 78})
 
 
@@ -435,11 +434,9 @@ def _names_of_entity(exchange: Exchange, entity: str) -> list[str]:
 
 def topic_use_of_api(api_key: int | None) -> str:
     """What an exchange of this API does with its topics: the name of a facet."""
-    if api_key in _WRITING:
+    if api_key == PRODUCE:
         return "writes"
-    if api_key in _READING:
-        return "reads"
-    return "asks" if api_key in _ASKING else "administers"
+    return "reads" if api_key in _READING else "asks" if api_key in _ASKING else "administers"
 
 
 class Clients(Portraits):

@@ -45,7 +45,7 @@ class TopPane(LinePane):
             super().__init__()
             self.text = text
 
-    class SearchWanted(Message):
+    class LineSearchWanted(Message):
         """A text is to be asked for, which is searched then."""
 
     class DimensionWanted(Message):
@@ -189,7 +189,7 @@ class TopPane(LinePane):
             self.post_notice(f"not found: {self.searched}")
 
     def action_search_line(self) -> None:
-        self.post_message(self.SearchWanted())
+        self.post_message(self.LineSearchWanted())
 
     def action_next_line(self) -> None:
         self._search_again(1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from zlib import crc32
 
 from decoders.errors import DecodeError
@@ -21,7 +21,6 @@ from decoders.wire.primitive_types import read_varint, read_varlong
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from decoders.analysis.doctor.observations import Observation, Observations
     from decoders.records.summarize_records import BatchHead
 
 __all__ = ["KeysOfWriter", "KeysOfWriters"]
@@ -42,6 +41,28 @@ _KEPT_SIZE_MOST: Final = 1 << 22
 _Batch = tuple[Any, int, str, int, bytes]
 
 
+class CountedKeys(Protocol):
+    """What keeps the counts of a client and topic: an observation of kind `keys`."""
+
+    sums: dict[str, int]
+
+    def add_to_sum(self, name: str, amount: int) -> None:
+        """Add to a sum."""
+
+    def count_name(self, facet: str, name: str, count: int = 1) -> dict[str, int]:
+        """Count a name of a facet."""
+
+
+class AllCounts(Protocol):
+    """All observations, of which those of kind `keys` are found or made."""
+
+    def get_or_make(self, *key: str | int | None) -> Any:
+        """The observation of this kind and subject."""
+
+    def get_observation(self, *key: str | int | None) -> Any:
+        """The same; None where none is kept."""
+
+
 class KeysOfWriter:
     """Batches of a client and topic whose keys are not read yet, and keys that are not hashed yet, with their places.
 
@@ -50,7 +71,7 @@ class KeysOfWriter:
 
     __slots__ = ("batches", "counted", "placed")
 
-    def __init__(self, counted: Observation) -> None:
+    def __init__(self, counted: CountedKeys) -> None:
         self.counted = counted
         self.batches: list[_Batch] = []
         self.placed: dict[tuple[Any, bytes], int] = {}
@@ -100,7 +121,7 @@ class KeysOfWriters:
         self.by_writer: dict[tuple[str, str], KeysOfWriter] = {}
         self._size = 0
 
-    def add_batch(self, seen: Observations, client: str, place: tuple[str, Any], raw: bytes, head: BatchHead) -> None:
+    def add_batch(self, seen: AllCounts, client: str, place: tuple[str, Any], raw: bytes, head: BatchHead) -> None:
         """Keep a batch of a client that a partition (`place`: topic and number) has taken, if its keys are wanted."""
         topic, number = place
         its = self.by_writer.get((topic, client)) or self._make_keys_of_writer(seen, topic, client)
@@ -124,7 +145,7 @@ class KeysOfWriters:
         elif len(its.batches) >= _KEPT_MOST:
             its.read_keys()
 
-    def _make_keys_of_writer(self, seen: Observations, topic: str, client: str) -> KeysOfWriter | None:
+    def _make_keys_of_writer(self, seen: AllCounts, topic: str, client: str) -> KeysOfWriter | None:
         its = KeysOfWriter(seen.get_or_make("keys", topic, client))
         if seen.get_observation("keys", topic, client) is None:
             return None  # beyond the limit

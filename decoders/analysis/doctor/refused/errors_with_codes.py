@@ -1,13 +1,14 @@
-"""Observations in, those of answers with certain error codes out."""
+"""Observations in; those of answers with certain error codes out, and who does the same without errors."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from decoders.analysis.doctor.diagnosis_input import Case
+from decoders.analysis.doctor.diagnosis_input import Case, escape_for_sentence, format_clock
 from decoders.analysis.doctor.observations import Observation
+from decoders.protocol_facts.api_keys import FETCH
 
-__all__ = ["ErrorKey", "find_errors_with_codes"]
+__all__ = ["ErrorKey", "describe_other_successes", "find_errors_with_codes"]
 
 # Error code, API key, client, kind and name of what the error is about.
 ErrorKey = tuple[int, int, str, str, str | None]
@@ -16,3 +17,27 @@ ErrorKey = tuple[int, int, str, str, str | None]
 def find_errors_with_codes(case: Case, codes: Collection[int]) -> Iterator[tuple[ErrorKey, Observation]]:
     """What was observed of each error with one of these codes."""
     return ((key, seen) for key, seen in case.seen.items_of_kind("error") if key[0] in codes)
+
+
+def describe_other_successes(case: Case, about: str | None, errors: list[ErrorKey], whole: Observation) -> str:
+    """Words for the end of a meaning: until when the same clients succeeded, and who does the same without errors."""
+    clients, keys = {client for _, _, client, _, _ in errors}, {key for _, key, *_ in errors}
+    if about is None:
+        return ""
+    before = max((case.done.get((client, key, about), 0) for client in clients for key in keys), default=0)
+    words = ""
+    if 0 < before < whole.first:
+        who = "it" if len(clients) == 1 else "they"
+        words = f"; {who} did the same without errors before, last at {format_clock(before)}"
+    others = sorted(
+        client
+        for (client, key, subject), time_ns in case.done.items()
+        if subject == about
+        and key in keys
+        and client not in clients
+        and time_ns > whole.first
+        # Brokers fetch as well, and other things.
+        and (key != FETCH or case.seen.get_observation("reading", client) is not None)
+    )
+    verb = "does" if len(others) == 1 else "do"
+    return words + (f"; {escape_for_sentence(others)} {verb} it without errors" if others else "")

@@ -23,7 +23,11 @@ from decoders.analysis.doctor.diagnosis_input import (
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation
-from decoders.analysis.doctor.refused.errors_with_codes import ErrorKey, find_errors_with_codes
+from decoders.analysis.doctor.refused.errors_with_codes import (
+    ErrorKey,
+    describe_other_successes,
+    find_errors_with_codes,
+)
 from decoders.analysis.exchange_facts import topic_of_element, view_or_empty
 from decoders.exchanges.topic_arrays import structs_at
 from decoders.protocol_facts.api_keys import FETCH, FIND_COORDINATOR
@@ -107,10 +111,6 @@ def explain_other_nodes(case: Case) -> Iterator[tuple[Found, set[ErrorKey]]]:
 def _make_finding(
     case: Case, address: str, number: int | None, some: dict[ErrorKey, Observation], proof: str, named: int | None
 ) -> Found:
-    from decoders.analysis.doctor.refused.refused_request_findings import (
-        describe_other_successes,
-    )  # it asks for this module
-
     whole = merge_observations(some.values())
     code, kind = next((key[0], key[3]) for key in some)
     clients = sorted({key[2] for key in some})

@@ -43,7 +43,6 @@ from decoders.analysis.doctor.refused.observe_refusals import (
 from decoders.protocol_facts.api_keys import (
     CREATE_TOPICS,
     END_TXN,
-    FETCH,
     FIND_COORDINATOR,
     OFFSET_COMMIT,
     TXN_OFFSET_COMMIT,
@@ -51,7 +50,7 @@ from decoders.protocol_facts.api_keys import (
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.format_and_escape_text import describe_duration, format_size
 
-__all__ = ["describe_change", "describe_other_successes", "describe_refusal", "explain_errors", "find_new_codecs"]
+__all__ = ["describe_change", "describe_refusal", "explain_errors", "find_new_codecs"]
 
 _NOT_AVAILABLE: Final = 15
 _UNKNOWN_MEMBER: Final = 25
@@ -422,27 +421,3 @@ def _harms(words: str, users: list[str]) -> bool:
     if words.rpartition(" of ")[2] in principals:
         return words.startswith(("removed the right", "set the denial"))
     return words.startswith("set the right")
-
-
-def describe_other_successes(case: Case, about: str | None, errors: list[ErrorKey], whole: Observation) -> str:
-    """Words for the end of a meaning: until when the same clients succeeded, and who does the same without errors."""
-    clients, keys = {client for _, _, client, _, _ in errors}, {key for _, key, *_ in errors}
-    if about is None:
-        return ""
-    before = max((case.done.get((client, key, about), 0) for client in clients for key in keys), default=0)
-    words = ""
-    if 0 < before < whole.first:
-        who = "it" if len(clients) == 1 else "they"
-        words = f"; {who} did the same without errors before, last at {format_clock(before)}"
-    others = sorted(
-        client
-        for (client, key, subject), time_ns in case.done.items()
-        if subject == about
-        and key in keys
-        and client not in clients
-        and time_ns > whole.first
-        # Brokers fetch as well, and other things.
-        and (key != FETCH or case.seen.get_observation("reading", client) is not None)
-    )
-    verb = "does" if len(others) == 1 else "do"
-    return words + (f"; {escape_for_sentence(others)} {verb} it without errors" if others else "")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.named_tuple import NamedTuple
 from kwcli.browse.background_processes.search_messages import ENDINGS, ExportRows
-from kwcli.browse.cut_packets import find_reason_against_cutting
+from kwcli.browse.exports.cut_packets import find_reason_against_cutting
 from kwcli.browse.quick_filters import make_row_filter
 from kwcli.output.short_texts import count_of
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kwcli.browse.background_processes.search_messages import ExportRows
-from kwcli.browse.choose_export import PacketCut, Selection, can_be_overwritten, choose_export, describe_export
-from kwcli.browse.cut_packets import cut_packets
+from kwcli.browse.exports.choose_export import PacketCut, Selection, can_be_overwritten, choose_export, describe_export
+from kwcli.browse.exports.cut_packets import cut_packets
 
 if TYPE_CHECKING:
     from kwcli.browse.background_processes.spool import SpooledRows
