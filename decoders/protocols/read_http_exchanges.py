@@ -143,7 +143,7 @@ class HttpConversation:
             self.ended = self.ended or len(self._early) > _WAITING_MAX
             return []
         try:
-            if self._asked is None and not self._begin_answer():
+            if self._asked is None and not self._expect_next_answer():
                 return []
             self._client.receive_data(data)
             return list(self._read_answers(packet))
@@ -151,7 +151,7 @@ class HttpConversation:
             self.ended = True
             return []
 
-    def _begin_answer(self) -> bool:
+    def _expect_next_answer(self) -> bool:
         """Expect the answer to the first request that waits; False where none does."""
         if not self._requests:
             return False
@@ -178,7 +178,7 @@ class HttpConversation:
                     return
                 left, _ = self._client.trailing_data
                 self._client.start_next_cycle()
-                if not self._begin_answer():
+                if not self._expect_next_answer():
                     if left:
                         self._early.appendleft((bytes(left), packet))
                         self._client = h11.Connection(h11.CLIENT, max_incomplete_event_size=HTTP_HEAD_MAX)

@@ -440,7 +440,7 @@ def parse_api(text: str) -> Api:
         side, version, _, *releases = line.words[1:]
         message = head.message(f"{head.name}{side.capitalize()}", line)
         for release in releases:
-            early[side, int(version), release] = message  # type: ignore[index]  # checked by proxy/check_before_start.py
+            early[side, int(version), release] = message  # type: ignore[index]  # checked by proxy/check_without_starting.py
     return Api(
         head.key,
         head.name,

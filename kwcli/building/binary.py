@@ -19,7 +19,7 @@ from pathlib import Path
 from struct import Struct
 from typing import Final
 
-from kwcli.building.install_wheels import install_wheels
+from kwcli.building.install_kw_and_libraries import install_kw_and_libraries
 
 __all__ = ["build_binary", "find_glibc_version"]
 
@@ -60,7 +60,7 @@ def build_binary(target: Path, base: Path | None = None) -> tuple[int, int]:
         subprocess.run(["gcc", "-Os", "-static", "-s", "-o", launcher, _LAUNCHER, "-lz"], check=True)
         version = _copy_python(base, tree)
         packages = tree / "lib" / f"python{version}" / "site-packages"
-        install_wheels(packages, version)
+        install_kw_and_libraries(packages, version)
         for name in _UNUSED:
             shutil.rmtree(packages / name, ignore_errors=True)
         for library in packages.rglob("*.so*"):

@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 from typing import Final
 
-from kwcli.building.install_wheels import install_wheels
+from kwcli.building.install_kw_and_libraries import install_kw_and_libraries
 
 __all__ = ["build_zipapp"]
 
@@ -80,7 +80,7 @@ def build_zipapp(target: Path, versions: tuple[str, ...]) -> None:
         trees: dict[str, dict[str, bytes]] = {}
         for version in versions:
             folder = Path(scratch, version)
-            install_wheels(folder, version)
+            install_kw_and_libraries(folder, version)
             trees[version] = {
                 path.relative_to(folder).as_posix(): path.read_bytes()
                 for path in sorted(folder.rglob("*"))

@@ -315,7 +315,7 @@ def compact_command(env: Environment, folder: str, lateness: float, keep_days: i
 
     from kwcli.pipeline.show_run_progress import format_compacted_line
     from kwcli.pipeline.store.compact_tables import compact_tables
-    from kwcli.pipeline.store.table_store import os_errors_as_failures
+    from kwcli.pipeline.store.replace_folders_of_tables import os_errors_as_failures
 
     with os_errors_as_failures(folder):
         for done in compact_tables(folder, timedelta(seconds=lateness), keep_days):

@@ -21,7 +21,7 @@ from kwcli.pipeline.read.decode_request_logs import decode_request_logs_into_tab
 from kwcli.pipeline.read.read_tls_keys import find_captures_with_secrets
 from kwcli.pipeline.show_run_progress import ProgressBar, format_run_closing_line, format_tables_line
 from kwcli.pipeline.store.output_folder import OutputFolder, require_local_folder
-from kwcli.pipeline.store.table_store import TableStore, open_store, refuse_foreign_folder
+from kwcli.pipeline.store.replace_folders_of_tables import TableStore, open_store, refuse_foreign_folder
 from kwcli.pipeline.store.tables_manifest import normalize_by_json
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.reading.capture_sources import escape_non_utf8

@@ -49,7 +49,7 @@ def run_proxy(
     rules = faults.read_rules(env.now_ns, controlled=script_and_control.control is not None)
     in_use = script_and_control.check_usage()
     if only_check:
-        from kwcli.proxy.check_before_start import CheckOptions, run_check
+        from kwcli.proxy.check_without_starting import CheckOptions, run_check
 
         return run_check(env, CheckOptions(config, port_base, bind, host, make, metrics), log.shown.output)
     tls = make() if make is not None else None

@@ -150,7 +150,7 @@ def _list_folder(folder: str) -> Iterator[FoundPath]:
 
 
 def is_table_folder(folder: str) -> bool:
-    """Whether a folder has tables of `kw pipeline` (pipeline/store/table_store.py)."""
+    """Whether a folder has tables of `kw pipeline` (pipeline/store/replace_folders_of_tables.py)."""
     return os.path.isfile(os.path.join(folder, "_kw", "kw.json"))
 
 

@@ -27,7 +27,7 @@ from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.spark_engine import SORT_COLUMNS
 from kwcli.pipeline.spark.stage_schemas import PARTS, StageInput
 from kwcli.pipeline.spark.stitch_stage import Rereader
-from kwcli.pipeline.store.table_store import open_store
+from kwcli.pipeline.store.replace_folders_of_tables import open_store
 from tests.bench.volume import write
 from tests.pipeline.jobs import Job, job_of
 

@@ -140,7 +140,7 @@ def test_exchanges_alone_are_counted_and_while_rows_come_so_far() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         kinds = [row.kind for row in map(browsing.rows.find_row, range(browsing.rows.end))]
         exchanges = kinds.count("exchange")
-        assert exchanges == browsing.rows.exchanges < len(kinds)
+        assert exchanges == browsing.rows.kept_exchanges < len(kinds)
         assert f"\n{exchanges} exchanges as NDJSON" in await press(browsing, pilot, "W")
         await press(browsing, pilot, "escape")
         browsing.app._ended = None

@@ -56,7 +56,7 @@ def packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         )
         (folder / "compiled.py").write_text(f"version = {version!r}\n")
 
-    monkeypatch.setattr(zipapp, "install_wheels", install)
+    monkeypatch.setattr(zipapp, "install_kw_and_libraries", install)
     target = tmp_path / "kw.pyz"
     zipapp.build_zipapp(target, ("3.0", "{}.{}".format(*sys.version_info)))
     return target
@@ -80,7 +80,7 @@ def test_a_zipapp_unpacks_itself_once_for_its_user(packed: Path, tmp_path: Path)
 
 
 def test_a_zipapp_of_another_version_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zipapp, "install_wheels", lambda folder, _version: folder.mkdir())
+    monkeypatch.setattr(zipapp, "install_kw_and_libraries", lambda folder, _version: folder.mkdir())
     zipapp.build_zipapp(tmp_path / "kw.pyz", ("3.0", "3.1"))
     done = subprocess.run([sys.executable, tmp_path / "kw.pyz"], capture_output=True, text=True)
     assert done.returncode == 1

@@ -349,7 +349,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
         raise Failure(f"{address[0]} refused the connection")
 
     monkeypatch.setattr("kwcli.net.cluster_client.BrokerConnection.open", attempt)
-    monkeypatch.setattr("kwcli.proxy.check_before_start.time", SimpleNamespace(monotonic=clock.monotonic))
+    monkeypatch.setattr("kwcli.proxy.check_without_starting.time", SimpleNamespace(monotonic=clock.monotonic))
     monkeypatch.setattr("tests.net.test_lies.CLOCK", clock)
     return places
 

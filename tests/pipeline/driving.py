@@ -13,7 +13,7 @@ from typing import Any
 
 import tests.pipeline.mishaps
 from kwcli.pipeline.store.output_folder import OutputFolder
-from kwcli.pipeline.store.table_store import open_store
+from kwcli.pipeline.store.replace_folders_of_tables import open_store
 from tests.pipeline.jobs import job_of
 from tests.pipeline.mishaps import DeadlyFiles
 

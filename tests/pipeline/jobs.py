@@ -13,7 +13,7 @@ from kwcli.pipeline.engine_job_and_result import EngineResult, JobSpec
 from kwcli.pipeline.plan_splits import PendingPlan, SplitPlan, make_finished_plan, plan_splits
 from kwcli.pipeline.read.find_captures import find_captures
 from kwcli.pipeline.read.split_and_file_range import Split
-from kwcli.pipeline.store.table_store import open_store
+from kwcli.pipeline.store.replace_folders_of_tables import open_store
 from kwcli.pipeline.tables.table_columns import TABLES
 
 

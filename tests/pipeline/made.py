@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from decoders.apis import api
 from decoders.protocol_facts.errors.error_codes import error_name
-from kwcli.pipeline.store.table_store import open_store
+from kwcli.pipeline.store.replace_folders_of_tables import open_store
 from kwcli.pipeline.store.tables_manifest import CoveredCapture
 from kwcli.pipeline.tables.arrow_schemas import SCHEMAS
 

@@ -8,8 +8,8 @@ from typing import Final
 import pyarrow.parquet as pq
 
 from kwcli.pipeline.store.output_folder import OutputFolder
+from kwcli.pipeline.store.replace_folders_of_tables import JOURNAL, TableStore, open_store
 from kwcli.pipeline.store.staging_folder import STAGING
-from kwcli.pipeline.store.table_store import JOURNAL, TableStore, open_store
 from kwcli.pipeline.store.tables_manifest import CoveredCapture, Manifest
 from kwcli.pipeline.tables.table_columns import TABLES
 from tests.captures.shipped import segments

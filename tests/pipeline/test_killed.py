@@ -14,8 +14,8 @@ import pytest
 
 from kwcli.pipeline import local_engine
 from kwcli.pipeline.read.find_captures import find_captures
+from kwcli.pipeline.store.replace_folders_of_tables import JOURNAL, find_tables, open_store
 from kwcli.pipeline.store.staging_folder import STAGING
-from kwcli.pipeline.store.table_store import JOURNAL, find_tables, open_store
 from kwcli.pipeline.tables.table_columns import TABLES
 from tests.captures.shipped import FOLDER
 from tests.pipeline.jobs import job_of, rows_in

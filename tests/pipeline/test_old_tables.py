@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kwcli.pipeline.sql_views import VIEWS
-from kwcli.pipeline.store.table_store import find_tables
+from kwcli.pipeline.store.replace_folders_of_tables import find_tables
 from kwcli.pipeline.store.tables_manifest import Manifest
 from kwcli.pipeline.tables.table_columns import ALL_TABLES, TABLES, TABLES_VERSION
 from kwcli.pipeline.tables.upgrade_table_rows import NewerTables, read_file_version

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kwcli.pipeline.engine_job_and_result import EngineResult
-from kwcli.pipeline.store.table_store import open_store
+from kwcli.pipeline.store.replace_folders_of_tables import open_store
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE, capture_bytes
 from tests.pipeline.jobs import Job, job_of
 from tests.pipeline.jobs import run as run_local

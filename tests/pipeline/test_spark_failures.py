@@ -11,7 +11,7 @@ import pytest
 
 import tests.pipeline.mishaps
 from kwcli.pipeline.spark.explain_failures import extract_reason, make_failure_of_exception
-from kwcli.pipeline.store.table_store import open_store
+from kwcli.pipeline.store.replace_folders_of_tables import open_store
 from kwcli.run_environment import Failure
 from tests.pipeline.jobs import job_of
 from tests.pipeline.mishaps import ClumsyFiles

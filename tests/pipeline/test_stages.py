@@ -31,7 +31,7 @@ from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.stage_schemas import PARTS, STITCHED, StageInput, WriteReport
 from kwcli.pipeline.spark.stitch_stage import stitch_partition
 from kwcli.pipeline.spark.write_stage import write_tables
-from kwcli.pipeline.store.table_store import open_store
+from kwcli.pipeline.store.replace_folders_of_tables import open_store
 from kwcli.pipeline.tables.write_parquet import WrittenFile
 from kwcli.run_environment import Failure
 from tests.bench.volume import write

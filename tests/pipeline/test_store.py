@@ -13,8 +13,8 @@ from typing import Any, Final
 import pytest
 
 from kwcli.pipeline.store.output_folder import OutputFolder
+from kwcli.pipeline.store.replace_folders_of_tables import LOCK, TableStore, find_tables, open_store
 from kwcli.pipeline.store.staging_folder import STAGING
-from kwcli.pipeline.store.table_store import LOCK, TableStore, find_tables, open_store
 from kwcli.pipeline.tables.table_columns import TABLES
 from kwcli.run_environment import Failure
 from tests.pipeline.stores import NAMES, NEW, ROWS, check_whole, put, seen, source
@@ -57,7 +57,7 @@ def test_the_same_sources_and_options_are_held(tmp_path: Path) -> None:
 # It has a child that outlives it, as a pool's child does; the child prints its id itself, without the lock by then.
 HOLDER: Final = """
 import os, sys, time
-from kwcli.pipeline.store.table_store import open_store
+from kwcli.pipeline.store.replace_folders_of_tables import open_store
 with open_store(sys.argv[1]) as store:
     store.start_staging()
     child = os.fork()

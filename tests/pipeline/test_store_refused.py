@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.pipeline.store.table_store import find_tables, open_store
+from kwcli.pipeline.store.replace_folders_of_tables import find_tables, open_store
 from kwcli.run_environment import Failure
 from tests.pipeline.stores import NEW, put
 

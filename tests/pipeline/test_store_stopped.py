@@ -13,7 +13,7 @@ from typing import BinaryIO
 import pytest
 
 from kwcli.pipeline.store.output_folder import OutputFolder
-from kwcli.pipeline.store.table_store import JOURNAL, TableStore, find_tables, open_store
+from kwcli.pipeline.store.replace_folders_of_tables import JOURNAL, TableStore, find_tables, open_store
 from kwcli.run_environment import Failure
 from tests.pipeline.stores import NAMES, NEW, OLD, Quick, check_whole, put, seen
 

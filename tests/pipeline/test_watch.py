@@ -18,7 +18,7 @@ import pytest
 from decoders.exchanges.segments_to_exchanges import Engine
 from kwcli.pipeline.store.finish_commits import COMMITS, read_newest_commit
 from kwcli.pipeline.store.output_folder import OutputFolder
-from kwcli.pipeline.store.table_store import find_tables, open_store
+from kwcli.pipeline.store.replace_folders_of_tables import find_tables, open_store
 from kwcli.pipeline.watch import watch_captures
 from kwcli.pipeline.watch.decode_batch import decode_points
 from kwcli.run_environment import Exit, Failure

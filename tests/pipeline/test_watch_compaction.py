@@ -15,7 +15,7 @@ import pytest
 from kwcli.pipeline.store.compact_tables import Compacted, compact_tables
 from kwcli.pipeline.store.finish_commits import finish_steps_of_commit, swap_folders
 from kwcli.pipeline.store.output_folder import OutputFolder
-from kwcli.pipeline.store.table_store import find_tables
+from kwcli.pipeline.store.replace_folders_of_tables import find_tables
 from tests.captures.shipped import capture_bytes
 from tests.pipeline.odd import packets
 from tests.pipeline.watched import Watched, tables_in

@@ -13,7 +13,7 @@ import pytest
 import decoders
 from kwcli.net.config.client_config import ClientConfig, SaslSettings, TlsSettings
 from kwcli.playground.tls_certificates import write_tls_certificates
-from kwcli.proxy.check_before_start import CheckOptions, _describe_protocol, find_check_lines, run_check
+from kwcli.proxy.check_without_starting import CheckOptions, _describe_protocol, find_check_lines, run_check
 from kwcli.proxy.tls.listener_tls_contexts import Inbound, TlsIn
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw, world

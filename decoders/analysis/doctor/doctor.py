@@ -32,7 +32,7 @@ from decoders.analysis.doctor.observe_odd_bytes import (
 )
 from decoders.analysis.doctor.observe_positions import observe_answer_broken_off, observe_unread_answer
 from decoders.analysis.doctor.observe_values import observe_subjects, observe_values
-from decoders.analysis.doctor.refused.explain_other_nodes import NOT_LEADER, observe_named_leaders
+from decoders.analysis.doctor.refused.explain_misleading_addresses import NOT_LEADER, observe_named_leaders
 from decoders.analysis.doctor.refused.observe_refusals import RefusedExchange
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds

@@ -8,7 +8,6 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.advisories.attack_observations import ATTACK_FINDINGS
-from decoders.analysis.doctor.absence_findings import ABSENCES
 from decoders.analysis.doctor.causes import find_causes, sort_by_cause
 from decoders.analysis.doctor.connection_findings import REACHABILITY
 from decoders.analysis.doctor.diagnosis_input import (
@@ -45,6 +44,7 @@ from decoders.analysis.doctor.ids_and_logins.id_and_login_findings import (
 from decoders.analysis.doctor.keys.key_findings import KEYS
 from decoders.analysis.doctor.moves.move_findings import MOVES
 from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
+from decoders.analysis.doctor.outage_and_stopped_client_findings import ABSENCES
 from decoders.analysis.doctor.position_findings import (
     POSITIONS,
     describe_abort,

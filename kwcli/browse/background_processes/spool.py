@@ -223,7 +223,7 @@ class SpooledRows:
         return self._begins[-1]
 
     @property
-    def exchanges(self) -> int:
+    def kept_exchanges(self) -> int:
         """How many of the rows that are still there are exchanges."""
         return self._exchanges[-1] - self._exchanges[self.first_block]
 

@@ -55,7 +55,7 @@ class SelectionWriter:
         if screen.is_message_shown and pane.row is not None:
             return Selection(screen.row_filter.text, rows.end, pane.row, pane.number_at(pane.cursor))
         if found is None or not found.text:
-            return Selection("", rows.end, exchanges=rows.exchanges, is_counted=screen.has_read_all)
+            return Selection("", rows.end, exchanges=rows.kept_exchanges, is_counted=screen.has_read_all)
         counted = screen.has_read_all and found.until >= rows.end
         return Selection(found.text, rows.end, exchanges=len(found.rows), is_counted=counted)
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kwcli.pipeline.store.output_folder import OutputFolder
-from kwcli.pipeline.store.table_store import find_older_files, find_tables
+from kwcli.pipeline.store.replace_folders_of_tables import find_older_files, find_tables
 from kwcli.pipeline.tables.arrow_schemas import SCHEMAS
 from kwcli.pipeline.tables.table_columns import TABLES, TABLES_VERSION
 from kwcli.pipeline.tables.upgrade_table_rows import (

@@ -22,7 +22,7 @@ from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.stage_schemas import PARTS, STITCHED, StageInput
 from kwcli.pipeline.spark.stitch_stage import stitch_partition
 from kwcli.pipeline.spark.write_stage import RESULT_DDL, write_tables
-from kwcli.pipeline.store.table_store import os_errors_as_failures
+from kwcli.pipeline.store.replace_folders_of_tables import os_errors_as_failures
 from kwcli.pipeline.tables.run_counts import RunCounts
 
 if TYPE_CHECKING:

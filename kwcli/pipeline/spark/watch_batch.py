@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kwcli.pipeline.spark.explain_failures import make_failure_of_exception
 from kwcli.pipeline.spark.write_stage import RESULT, RESULT_DDL
-from kwcli.pipeline.store.table_store import os_errors_as_failures
+from kwcli.pipeline.store.replace_folders_of_tables import os_errors_as_failures
 from kwcli.pipeline.watch.decode_batch import BatchInput, TaskReport, decode_points
 
 if TYPE_CHECKING:

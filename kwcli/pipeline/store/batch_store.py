@@ -32,8 +32,7 @@ from kwcli import VERSION
 from kwcli.pip_extras import pip_command_for_extra
 from kwcli.pipeline.store.finish_commits import COMMIT_LOCK, COMMITS, finish_steps_of_commit, read_newest_commit
 from kwcli.pipeline.store.output_folder import PARTIAL, Lock, OutputFolder, require_local_folder
-from kwcli.pipeline.store.staging_folder import CONTROL, STAGING, Staging
-from kwcli.pipeline.store.table_store import (
+from kwcli.pipeline.store.replace_folders_of_tables import (
     LOCK,
     MANIFEST,
     find_older_files,
@@ -41,6 +40,7 @@ from kwcli.pipeline.store.table_store import (
     refuse_foreign_folder,
     write_folder_mark,
 )
+from kwcli.pipeline.store.staging_folder import CONTROL, STAGING, Staging
 from kwcli.pipeline.store.tables_manifest import Manifest, WrittenTable, normalize_by_json
 from kwcli.pipeline.tables.split_by_table_and_date import EPOCH
 from kwcli.pipeline.tables.table_columns import ALL_TABLES

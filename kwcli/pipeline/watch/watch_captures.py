@@ -48,7 +48,7 @@ from kwcli.pipeline.choose_engine import choose_engine
 from kwcli.pipeline.engine_job_and_result import JobSpec, build_job_spec
 from kwcli.pipeline.read.filter_and_batch_rows import RowFilter
 from kwcli.pipeline.store.batch_store import PARQUET, BatchStore, Change, open_batch_store, require_format
-from kwcli.pipeline.store.table_store import os_errors_as_failures, write_empty_files
+from kwcli.pipeline.store.replace_folders_of_tables import os_errors_as_failures, write_empty_files
 from kwcli.pipeline.store.tables_manifest import normalize_by_json
 from kwcli.pipeline.tables.findings_table import build_findings_batch
 from kwcli.pipeline.tables.run_counts import RunCounts

@@ -132,7 +132,7 @@ class UpstreamLogin:
     def server_eof(self) -> list[Command]:
         """Handle the broker's end: CLOSE with a reason, where that ended a login. All else is for the core to do."""
         if not self._passing and self._session.due is not None:
-            self._run_session_step(self._finish_session, 0)
+            self._run_session_step(self._fail_if_login_was_cut_off, 0)
         return self._take_commands()
 
     # The session
@@ -142,7 +142,7 @@ class UpstreamLogin:
         assert hand is not None, "the session has begun without one"
         return hand
 
-    def _finish_session(self) -> list[Event]:
+    def _fail_if_login_was_cut_off(self) -> list[Event]:
         self._session.finish()
         return []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from decoders.analysis.doctor.refused.explain_other_nodes import observe_named_coordinators
+from decoders.analysis.doctor.refused.explain_misleading_addresses import observe_named_coordinators
 from decoders.analysis.exchange_facts import view_or_empty
 from decoders.analysis.read_dimension_values import host_of
 from decoders.exchanges.topic_arrays import structs_at

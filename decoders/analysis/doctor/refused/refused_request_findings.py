@@ -31,7 +31,7 @@ from decoders.analysis.doctor.observations import Observation, sort_names_by_cou
 from decoders.analysis.doctor.refused.errors_with_codes import ErrorKey, find_errors_with_codes
 from decoders.analysis.doctor.refused.explain_foreign_nodes import explain_foreign_nodes
 from decoders.analysis.doctor.refused.explain_forgotten_producers import explain_forgotten_producers
-from decoders.analysis.doctor.refused.explain_other_nodes import explain_other_nodes
+from decoders.analysis.doctor.refused.explain_misleading_addresses import explain_misleading_addresses
 from decoders.analysis.doctor.refused.explain_stuck_transactions import explain_stuck_transactions
 from decoders.analysis.doctor.refused.observe_changes import ENTITY_SEPARATOR
 from decoders.analysis.doctor.refused.observe_refusals import (
@@ -91,7 +91,7 @@ def explain_errors(case: Case) -> tuple[list[Found], set[ErrorKey]]:
         _explain_foreign_commits,
         _explain_expired_transactions,
         explain_forgotten_producers,
-        explain_other_nodes,
+        explain_misleading_addresses,
         explain_stuck_transactions,
         explain_late_acknowledgements,
     ):

@@ -223,7 +223,7 @@ class ConnectionFaultDecider:
         self, counted: CountedRule, exchange: InterceptedExchange, made: Decision, now_ns: int
     ) -> Decision:
         """The decision `made` so far together with that of one more rule."""
-        decision = self._decide_by_rule(counted, exchange)
+        decision = self._make_decision_of_rule(counted, exchange)
         if decision is None:
             counted.skipped += 1
             return made
@@ -231,7 +231,7 @@ class ConnectionFaultDecider:
         self._relay.log_fault(exchange.correlation_id, counted.number, counted.rule.title, hit)
         return combine_decisions(exchange, made, decision)
 
-    def _decide_by_rule(self, counted: CountedRule, exchange: InterceptedExchange) -> Decision | None:
+    def _make_decision_of_rule(self, counted: CountedRule, exchange: InterceptedExchange) -> Decision | None:
         rule = counted.rule
         name = rule.action.name
         change = CHANGES.get(name)

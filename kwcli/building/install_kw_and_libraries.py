@@ -13,14 +13,14 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-__all__ = ["install_wheels"]
+__all__ = ["install_kw_and_libraries"]
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 # What is installed beside libraries, and not needed.
 _LEFT_OUT: Final = ("bin", "share", "kwcli/building")
 
 
-def install_wheels(folder: Path, version: str) -> None:
+def install_kw_and_libraries(folder: Path, python_version: str) -> None:
     """Install kw and its libraries for a Python, say 3.11. Raises CalledProcessError where pip fails."""
     pip = [sys.executable, "-m", "pip"]
     with tempfile.TemporaryDirectory(prefix="kw-wheel-") as scratch:
@@ -28,7 +28,7 @@ def install_wheels(folder: Path, version: str) -> None:
             [*pip, "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", scratch, str(_ROOT)], check=True
         )
         (wheel,) = Path(scratch).glob("*.whl")
-        target = ["--only-binary=:all:", "--implementation=cp", f"--python-version={version}"]
+        target = ["--only-binary=:all:", "--implementation=cp", f"--python-version={python_version}"]
         target += [f"--platform=manylinux2014_{platform.machine()}", "--no-compile", "--target", str(folder)]
         subprocess.run([*pip, "install", "-q", *target, str(wheel)], check=True)
     for name in _LEFT_OUT:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from decoders.analysis.doctor.observations import Observations
     from decoders.exchanges.exchange import Exchange
 
-__all__ = ["NOT_LEADER", "explain_other_nodes", "observe_named_coordinators", "observe_named_leaders"]
+__all__ = ["NOT_LEADER", "explain_misleading_addresses", "observe_named_coordinators", "observe_named_leaders"]
 
 NOT_LEADER: Final = 6
 _NOT_COORDINATOR: Final = 16
@@ -83,7 +83,7 @@ def observe_named_coordinators(seen: Observations, exchange: Exchange) -> None:
             its.keep_greatest("node", number)
 
 
-def explain_other_nodes(case: Case) -> Iterator[tuple[Found, set[ErrorKey]]]:
+def explain_misleading_addresses(case: Case) -> Iterator[tuple[Found, set[ErrorKey]]]:
     """Addresses at which clients are refused what the node of this address has: one finding for each."""
     shared = {format_advertised_address(host, port) for (host, port), _ in case.seen.items_of_kind("shared-address")}
     by_address: dict[tuple[int, str], dict[ErrorKey, Observation]] = defaultdict(dict)
