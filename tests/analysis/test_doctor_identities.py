@@ -143,7 +143,7 @@ def test_a_position_whose_side_of_the_log_is_not_known_is_on_no_side(scene: Scen
     ("listed", "words"),
     [
         ((12, 100), "behind the end of the log, 100"),
-        ((9, 5000), "not behind the end of the log, 5,000, so it is before"),
+        ((9, 5000), "not behind the end of the log, at least 5,000, so it is before"),
     ],
 )
 def test_an_end_of_the_log_that_was_listed_proves_the_side(listed: tuple[float, int], words: str) -> None:

@@ -7,10 +7,15 @@ from typing import Any
 import pytest
 
 from decoders.analysis.doctor.doctor import Doctor
-from decoders.protocol_facts.api_keys import CREATE_TOPICS, INCREMENTAL_ALTER_CONFIGS, SASL_AUTHENTICATE
+from decoders.protocol_facts.api_keys import (
+    CREATE_TOPICS,
+    INCREMENTAL_ALTER_CONFIGS,
+    SASL_AUTHENTICATE,
+)
 from tests.analysis.scenes import Scene
 from tests.analysis.test_doctor_bounds import count_lines
 
+_CONSUMER_GROUP_HEARTBEAT = 68
 JAAS = 'PlainLoginModule required user_a="hunter2";'
 
 
@@ -99,3 +104,23 @@ def test_an_answer_with_many_errors_is_read_in_steps_by_their_number() -> None:
 
     cost(2)  # what is imported and cached once
     assert cost(160) < 8 * cost(40)  # steps by the square would be 16 times as many
+
+
+@pytest.mark.parametrize(
+    ("words", "meaning"),
+    [
+        ("Cannot upgrade classic group g to consumer group because online upgrade is disabled", "the other group"),
+        ("Group g not found.", "there is no such group"),
+    ],
+)
+def test_a_group_of_the_other_protocol_is_not_said_to_be_missing(words: str, meaning: str) -> None:
+    asked = {"group_id": "g", "member_id": "m", "member_epoch": 0}
+    answer = {"error_code": 69, "error_message": words, "member_epoch": 0, "heartbeat_interval_ms": 0}
+    scene, fold = Scene(), Doctor()
+    for number in range(4):
+        scene.ask(4 * number, (_CONSUMER_GROUP_HEARTBEAT, 0), asked, answer, client="billing-2")
+    for exchange in scene.exchanges(fold):
+        fold.add(exchange)
+    (found,) = (row for row in fold.rows() if "GROUP_ID_NOT_FOUND" in row["title"])
+    assert meaning in found["meaning"]
+    assert ("group.protocol" in found["remedy"]) == (meaning == "the other group")

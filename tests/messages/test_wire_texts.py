@@ -180,7 +180,6 @@ def test_reports(name: str, tmp_path: Path) -> None:
     assert "\\udc" not in page.read_text(encoding="utf-8")
 
 
-@pytest.mark.long
 @pytest.mark.one_in(10)
 @pytest.mark.parametrize("name", TEXTS)
 def test_tables_keep_it(name: str, tmp_path: Path) -> None:

@@ -57,8 +57,8 @@ from decoders.analysis.doctor.refused.observe_refusals import SETTINGS
 from decoders.analysis.doctor.refused.refused_request_findings import (
     count_repeated_offsets,
     describe_change,
-    describe_refusal,
     explain_errors,
+    explain_refusal,
     find_new_codecs,
 )
 from decoders.analysis.doctor.sequence_findings import SEQUENCES, describe_broken_sequence
@@ -155,8 +155,8 @@ def make_finding_row(found: Found) -> Row:
     meaning, remedy = kind.meaning.format_map(words), kind.remedy.format_map(words)
     if found.code is not None:
         error = ERRORS.get(found.code)
-        meaning = meaning or (error.meaning if error else "an error code that has no name yet")
-        remedy = remedy or REMEDIES.get(found.code, "")
+        meaning = meaning or words["meaning"] or (error.meaning if error else "an error code that has no name yet")
+        remedy = remedy or words["remedy"] or REMEDIES.get(found.code, "")
     return {
         "id": found.id,
         "severity": found.severity,
@@ -272,7 +272,7 @@ def _make_error_finding(case: Case, what: str, kind: str, subject: str | None, s
         values["pace"] = describe_retry_pace(case, whole, refused_for_good=for_good)
     if severity != "note":
         errors = [(code, key, client, kind, subject) for client, key, code, _ in some]
-        values["details"] = describe_refusal(case, what, (kind, subject), errors, whole)
+        values |= explain_refusal(case, what, (kind, subject), errors, whole)
         values["successes"] = describe_other_successes(case, about, errors, whole)
     return Found(what, severity, whole, values, code)
 

@@ -243,9 +243,27 @@ def _find_stranded_members(case: Case) -> Iterator[Found]:
             yield case.make_finding("position-missing", whole, **about)
 
 
+def list_abandoned_waits(case: Case) -> list[tuple[str, str, int, Observation, int]]:
+    """Client, broker, API key, requests and least time (ns) between them, of requests given up again and again."""
+    found: list[tuple[str, str, int, Observation, int]] = []
+    for (client, _, broker, key), seen in case.seen.items_of_kind("wait-unheard"):
+        times = sorted(map(int, seen.names["times"]))
+        gaps = [after - before for before, after in pairwise(times)]
+        alone = len(seen.names["connections"]) == len(times)
+        if len(gaps) < _ABANDONED_LEAST or not alone or seen.sums["ended"] < _ENDED_LEAST:
+            continue
+        same = max(gaps) <= _SAME_GAP * min(gaps) and max(gaps) < seen.most["wait"] * MS
+        if same and not _has_gone_on(case, client, key, seen):
+            found.append((client, broker, key, seen, min(gaps)))
+    return found
+
+
 def _find_answers_broken_off(case: Case) -> Iterator[Found]:
     """Clients that close the connection inside of each large answer to a Fetch of one position: too large for them."""
+    given_up = {(client, broker) for client, broker, *_ in case.compute_once(list_abandoned_waits)}
     for (client, _, broker), seen in case.seen.items_of_kind("broken-off"):
+        if (client, broker) in given_up:
+            continue  # it closes before the answer, which comes all the same
         position, times = max(seen.names.get("positions", {}).items(), key=itemgetter(1, 0), default=("", 0))
         answered = case.seen.get_observation("answered", broker)
         runs = answered is not None and any(seen.first // NS < at for at in answered.list_marked_seconds())
@@ -273,16 +291,7 @@ def _find_abandoned_waits(case: Case) -> Iterator[Found]:
 
     The next one comes on a new connection, always after the same time, and none has a whole answer in time.
     """
-    for (client, _, broker, key), seen in case.seen.items_of_kind("wait-unheard"):
-        times = sorted(map(int, seen.names["times"]))
-        gaps = [after - before for before, after in pairwise(times)]
-        alone = len(seen.names["connections"]) == len(times)
-        if len(gaps) < _ABANDONED_LEAST or not alone or seen.sums["ended"] < _ENDED_LEAST:
-            continue
-        if max(gaps) > _SAME_GAP * min(gaps) or max(gaps) >= seen.most["wait"] * MS:
-            continue
-        if _has_gone_on(case, client, key, seen):
-            continue
+    for client, broker, key, seen, least_ns in case.compute_once(list_abandoned_waits):
         joined = {str(group) for (group, who), _ in case.seen.items_of_kind("joined") if who == client}
         groups = sorted(joined | seen.names.get("groups", {}).keys())
         topics = sort_names_by_count(seen.names.get("topics", {}))
@@ -290,7 +299,7 @@ def _find_abandoned_waits(case: Case) -> Iterator[Found]:
         about |= {"topics": topics[:LISTED] or None, "group": groups[0] if len(groups) == 1 else None}
         about["of_group"] = f" (group {escape_for_sentence(groups)})" if groups else None
         about["places"] = topics or "its topics"
-        about |= {"after": describe_duration(min(gaps) / MS), "wait": seen.most["wait"]}
+        about |= {"after": describe_duration(least_ns / MS), "wait": seen.most["wait"]}
         least = seen.most["bytes"]
         about["until"] = f" until there are {least} bytes (fetch.min.bytes)" if least > 1 else None
         about["tally"] = f"{seen.count:,}"

@@ -13,8 +13,11 @@ PRODUCER_KINDS: Final[dict[str, FindingKind]] = {
     "records-corrupt": FindingKind(
         ERROR,
         "batches {how} by {client} on {topic} have a wrong checksum",
-        "bytes changed after the client computed it: memory, network cards, a proxy, or the client's own fault",
-        "look for this error in logs of brokers and consumers; `kw sniff --records` shows these batches with crc bad",
+        "bytes changed after the checksum was computed: a disk or memory of the broker, network cards, a proxy, or the"
+        " producer's own fault; a broker checks batches when they are written, so of those fetched its log is the"
+        " likeliest place",
+        "look for this error in logs of brokers and consumers, and at the disks of the partition's leader;"
+        " `kw sniff --records` shows these batches with crc bad",
     ),
     "values-undecodable": FindingKind(
         ERROR,

@@ -80,7 +80,7 @@ def _find_side(case: Case, topic: str | None, number: int, position: int, at: in
     least, most = _bound_log_end(case, topic, number, at)
     if end_after is None and most is not None and position > most:
         return True, f"behind the end of the log, at most {most:,}"
-    known = f"{end_before:,}" if end_before is not None and position <= end_before else ""
+    known = f"at least {end_before:,}" if end_before is not None and position <= end_before else ""
     if not known and least is not None and position <= least:
         known = f"at least {least:,}"
     likely = ""

@@ -50,7 +50,7 @@ from decoders.protocol_facts.api_keys import (
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.format_and_escape_text import describe_duration, format_size
 
-__all__ = ["describe_change", "describe_refusal", "explain_errors", "find_new_codecs"]
+__all__ = ["describe_change", "explain_errors", "explain_refusal", "find_new_codecs"]
 
 _NOT_AVAILABLE: Final = 15
 _UNKNOWN_MEMBER: Final = 25
@@ -245,10 +245,13 @@ def count_repeated_offsets(some: Iterable[Observation]) -> tuple[int, int]:
 # Words about any refusal.
 
 
-def describe_refusal(
+def explain_refusal(
     case: Case, what: str, subject: tuple[str, str | None], errors: list[ErrorKey], whole: Observation
-) -> str:
-    """Words for the end of a title: the value that was asked for, the broker's own words, what was changed before."""
+) -> dict[str, Any]:
+    """`details`, for the end of a title: the value asked for, the broker's own words, what was changed before.
+
+    Also `meaning` and `remedy`, where the broker's words say another reason than its error code.
+    """
     clients = sorted({client for _, _, client, _, _ in errors})
     asked = (
         _describe_asked_values(case, errors, whole)
@@ -263,7 +266,19 @@ def describe_refusal(
     changed = describe_change(
         case, what, subject, clients, sort_names_by_count(whole.names.get("users", {})), whole.first
     )
-    return asked + said + (changed or "")
+    return {"details": asked + said + (changed or ""), **_explain_other_protocol(said)}
+
+
+def _explain_other_protocol(said: str) -> dict[str, str]:
+    """What it means that a group has members of the other protocol (KIP-848), which the error code does not say."""
+    if not any(words in said for words in ("Cannot upgrade classic group", "Cannot downgrade consumer group")):
+        return {}
+    return {
+        "meaning": "the group is there, with members that use the other group protocol (KIP-848), and the broker does"
+        " not change it while they are in it: whoever comes with this one is refused each time",
+        "remedy": "give all members of the group one group.protocol; or let the broker change groups online"
+        " (group.consumer.migration.policy), or stop all members and start them again with the new protocol",
+    }
 
 
 def _describe_asked_values(case: Case, errors: list[ErrorKey], whole: Observation) -> str:
