@@ -320,6 +320,17 @@ def fenced(seconds: int, *, caught_up: bool = False, over: bool = False, stops: 
     return scene
 
 
+def fenced_at_starts(*begins: int, until: int = 640, lasts: int = 4) -> Scene:
+    """Heartbeats of a broker that starts at these times, and is fenced for a few seconds at each start."""
+    scene = Scene()
+    for second in range(begins[0], until, 2):
+        asked = {"broker_id": 3, "want_fence": False, "want_shut_down": False}
+        is_fenced = any(begin <= second < begin + lasts for begin in begins)
+        answer = {"is_caught_up": True, "is_fenced": is_fenced}
+        scene.ask(second, (63, 0), asked, answer, client="broker-3", host="10.0.0.7")
+    return scene
+
+
 def pending_offsets(times: int) -> Scene:
     """A transaction that has committed offsets of a group, and a member that may not know them before it ends."""
     name = {"transactional_id": "tx", "group_id": "billing"}
@@ -442,6 +453,7 @@ CAUSE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         "node 3 runs and its controller keeps it fenced for 38s: it has not",
     ),
     ("broker-fenced", fenced(40, over=True, caught_up=True), "warning", "fenced for 34s: it has caught up with the"),
+    ("broker-fenced", fenced_at_starts(0, lasts=40), "warning", "fenced for 38s: it has caught up with the"),
     (
         *("answered-with-error", pending_offsets(8), "error"),
         "group billing: UNSTABLE_OFFSET_COMMIT (OffsetFetch): offsets wait for the end of the transaction of tx",
@@ -469,6 +481,9 @@ CAUSE_NEAR: Final[list[tuple[str, Scene]]] = [
     ("transaction-stuck", not_completed(5)),
     ("broker-fenced", fenced(10)),
     ("broker-fenced", fenced(40, stops=True)),
+    ("broker-fenced", fenced_at_starts(0, 600)),  # two starts, of a few seconds each
+    ("broker-fenced", fenced_at_starts(0, 300, 600)),
+    ("broker-fenced", fenced_at_starts(0, 60, until=64)),  # it is fenced at the end again
     ("transaction-stuck", not_completed(15, served=True)),
     ("commits-frequent", commits(600, records=50)),
     ("commits-frequent", commits(600, every=0.1)),

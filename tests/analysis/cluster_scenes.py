@@ -125,6 +125,18 @@ def restarts(*begins: float, down: float = 4, again: bool = True, starting: bool
     return scene.ask(62, (HEARTBEAT, 3), _BEAT, {}, client="mon", broker="10.0.0.8:9092")
 
 
+def restarts_far_apart(*begins: float) -> Scene:
+    """Node 1 answers for half a minute before each of these times and after the last one, and refuses at these."""
+    scene = Scene()
+    for line, begin in enumerate([*begins, begins[-1] + 45]):
+        for at in range(6):
+            answer = {"brokers": _NODES, "topics": []}
+            scene.ask(begin - 35 + 5 * at, (METADATA, 9), {}, answer, client="mon", line=line)
+    for begin in begins:
+        scene.knock(begin, "10.0.0.9:9092").knock(begin + 2, "10.0.0.9:9092")
+    return scene
+
+
 CLUSTER_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("answer-too-large", broken_off(5), "error"),
@@ -141,6 +153,9 @@ CLUSTER_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         "node 1 (10.0.0.9:9092) went away 3 times and came back: it refused connections from 14:13:30 for ",
     ),
     ("broker-restarts", restarts(10, 20, 30, starting=True), "warning", "went away 3 times and came back"),
+    ("broker-restarts", restarts_far_apart(40, 340, 640), "error", "; it was up for 5 minutes in between"),
+    # What was before a crash loop is none of it.
+    ("broker-restarts", restarts_far_apart(40, 1840, 1940, 2040), "error", "went away 3 times and came back"),
     (
         *("cluster-mixed", formatted_anew(), "error"),
         "node 3 belongs to another cluster: its cluster id is B, that of the others A (nodes answer",
@@ -165,6 +180,8 @@ CLUSTER_NEAR: Final[list[tuple[str, Scene]]] = [
     ("partitions-added", partitions_added(joins=False)),  # a client without a group reads what it wants
     ("broker-restarts", restarts(10, 40)),  # a planned restart, and another one
     ("broker-restarts", restarts(10, starting=True)),
+    ("broker-restarts", restarts_far_apart(40, 1840, 3640)),  # planned restarts, one after the other
+    ("broker-restarts", restarts_far_apart(40, 140, 1840, 1940)),
     ("broker-restarts", restarts(1, 20, 40)),  # the cluster starts
     ("broker-restarts", restarts(10, 12, 14, again=False)),
     ("cluster-mixed", formatted_anew(code=0)),

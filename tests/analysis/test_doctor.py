@@ -272,10 +272,11 @@ def connections(count: int, exchanges: int, every: float) -> Scene:
     return scene
 
 
-def metadata_asked(count: int, every: float) -> Scene:
+def metadata_asked(count: int, every: float, *, on_each: int = 1000) -> Scene:
+    """Requests for metadata, of which `on_each` are on each connection."""
     scene = Scene()
     for number in range(count):
-        scene.ask(number * every, META, {}, metadata())
+        scene.ask(number * every, META, {}, metadata(), line=number // on_each)
     return scene
 
 
@@ -1318,6 +1319,21 @@ def test_a_scene_shows_its_finding(what: str, scene: Scene, severity: str, title
 def test_what_comes_near_is_none(what: str, scene: Scene) -> None:
     rows = folded(scene.rows(Doctor())).rows()
     assert what not in {row["id"] for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("on_each", "meaning", "remedy"),
+    [
+        (1, "it opens connections about as often: likely it creates a new client", "keep one client object for"),
+        (3, "it looks for a topic or leader again and again, or creates a new client", "look at the errors of"),
+        (50, "it looks for a topic or leader again and again, on the connections that it has", "look at the errors"),
+    ],
+)
+def test_who_asks_for_metadata_often_is_a_new_client_or_asks_again(on_each: int, meaning: str, remedy: str) -> None:
+    rows = folded(metadata_asked(150, 0.1, on_each=on_each).rows(Doctor())).rows()
+    (row,) = (row for row in rows if row["id"] == "metadata-storm")
+    assert row["meaning"].startswith(meaning)
+    assert row["remedy"].startswith(remedy)
 
 
 def test_clients_without_answers_do_not_go_on() -> None:

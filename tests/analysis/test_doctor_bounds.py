@@ -14,6 +14,7 @@ from decoders.analysis.doctor.diagnosis_input import Case
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.groups.member_findings import MEMBERS
 from decoders.analysis.doctor.observations import Observations
+from decoders.analysis.doctor.outage_and_stopped_client_findings import ABSENCES
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.exchanges.exchange import Ended
@@ -72,6 +73,34 @@ def test_members_outside_of_their_logs_are_found_in_steps_by_the_number_of_parti
         return count_lines(lambda: [[*find(case)] for find in MEMBERS])
 
     assert cost(80) < 6 * cost(20)
+
+
+def make_restarting_nodes(count: int) -> Observations:
+    """Nodes that each refuse connections three times, and answer between."""
+    seen = Observations()
+    for number in range(count):
+        broker = f"10.0.0.{number}:9092"
+        seen.get_or_make("advertised", broker, number, f"10.0.0.{number}", 9092).count_occurrence_at(BEGUN)
+        seen.get_or_make("client", f"c{number}", "10.0.1.1", broker).count_occurrence_at(BEGUN)
+        seen.get_or_make("topic", f"t{number}").count_name("nodes", str(number))
+        for at in range(0, 70, 10):
+            refused = at // 10 % 2
+            subject = ("no-entry", "10.0.1.1", broker, "refused") if refused else ("answered", broker)
+            its = seen.get_or_make(*subject)
+            its.count_occurrence_at(BEGUN + at * NS)
+            its.mark_second(BEGUN + at * NS)
+    return seen
+
+
+def test_nodes_that_restart_are_found_in_steps_by_the_number_of_nodes() -> None:
+    def cost(count: int) -> int:
+        case = Case(make_restarting_nodes(count), {}, BrokerLatencies(), {}, [], Thresholds())
+        found: list[str] = []
+        lines = count_lines(lambda: found.extend(its.id for find in ABSENCES for its in find(case)))
+        assert found.count("broker-restarts") == count
+        return lines
+
+    assert cost(80) < 5 * cost(20)
 
 
 def test_a_client_that_always_resets_has_one_observation_and_not_one_for_each_connection() -> None:

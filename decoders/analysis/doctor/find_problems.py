@@ -29,7 +29,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     rate_per_second,
 )
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER, SEVERITIES, TOO_FEW_REPLICAS
-from decoders.analysis.doctor.frequent.frequent_requests import FREQUENT_REQUESTS
+from decoders.analysis.doctor.frequent.frequent_requests import FREQUENT_REQUESTS, explain_metadata_requests
 from decoders.analysis.doctor.groups.added_partition_findings import ADDED_PARTITIONS
 from decoders.analysis.doctor.groups.member_findings import MEMBERS
 from decoders.analysis.doctor.groups.rebalance_findings import REBALANCES
@@ -599,17 +599,6 @@ def _find_requests_in_flight(case: Case) -> Iterator[Found]:
             yield case.make_finding("one-in-flight", seen, **about)
 
 
-# Why metadata are asked for often, and what to do.
-_ASKS_ON_NEW_CONNECTIONS: Final = (
-    "it opens connections about as often: likely it creates a new client for each piece of work",
-    "keep one client object for the life of the program",
-)
-_ASKS_AGAIN: Final = (
-    "it looks for a topic or leader again and again, on the connections that it has",
-    "look at the errors of its Metadata answers and of its other requests",
-)
-
-
 def _find_client_load(case: Case) -> Iterator[Found]:
     limits = case.limits
     for (client,), seen in case.seen.items_of_kind("fetch-waits"):
@@ -641,9 +630,7 @@ def _find_client_load(case: Case) -> Iterator[Found]:
         rate = rate_per_second(seen, seen.count)
         if client != OWN_CLIENT_ID and seen.count >= limits["metadata.least"] and rate >= limits["metadata.rate"]:
             about = {"client": client, "client_id": client, "api": name_of_api_key(METADATA)}
-            about["why"], about["remedy"] = (
-                _ASKS_ON_NEW_CONNECTIONS if 2 * connections[client] > seen.count else _ASKS_AGAIN
-            )
+            about["why"], about["remedy"] = explain_metadata_requests(seen.count, connections[client])
             yield case.make_finding("metadata-storm", seen, rate=f"{rate:.1f}", **about)
     for (client, key, side), seen in case.seen.items_of_kind("large"):
         if seen.most["size"] >= limits["huge.size"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -127,16 +128,20 @@ def _find_restarting_brokers(case: Case) -> Iterator[Found]:
         number = case.nodes.get(address, case.nodes.get(host_of(address)))
         if how == "refused" and number is not None:
             refusals[number].append(seen)
+    active = _gather_own_requests(case) if refusals else {}
     for number, some in refusals.items():
         down = {second for seen in some for second in seen.list_marked_seconds()}
-        outages = _list_outages(down, _list_active_seconds(case, number))
-        if len(outages) < _RESTARTS_LEAST:
+        heard = [_merge_answers(case, number), *active.get(str(number), ())]
+        runs = _list_runs(_list_outages(down, {second for seen in heard for second in seen.list_marked_seconds()}))
+        if not runs:
             continue
+        outages = [outage for run in runs for outage in run]
         whole = merge_observations(some)
         whole.count = len(outages)
         whole.first, whole.last = outages[0][0] * NS, outages[-1][1] * NS
+        whole.evidence = [its for its in whole.evidence if its[0] >= whole.first]
         times = [f"{format_clock(begin * NS)[:8]} for {_describe_seconds(begin, end)}" for begin, end in outages]
-        pauses = [after - end for (_, end), (after, _) in pairwise(outages)]
+        pauses = [after - end for run in runs for (_, end), (after, _) in pairwise(run)]
         about: dict[str, Any] = {"times": f"{len(outages):,}", **_make_node_facts(case, number)}
         about["outages"] = ", ".join(times[:LISTED])
         least, most = (describe_duration(find(pauses) * 1000) for find in (min, max))
@@ -148,24 +153,39 @@ def _find_restarting_brokers(case: Case) -> Iterator[Found]:
 
 # Twice is a planned restart that was repeated.
 _RESTARTS_LEAST: Final = 3
+# A process that ends soon after its start was up for less; who restarts it on purpose waits until all is well.
+_UP_MOST_S: Final = 300
 # A node opens its listeners one after the other, within so many seconds.
 _STARTING_S: Final = 3
 # What a node calls itself where it is a client of other nodes.
-_OWN_CLIENT_IDS: Final = ("raft-client-{0}", "broker-{0}-fetcher-")
+_OWN_CLIENT_ID: Final = re.compile(r"raft-client-([0-9]+)|broker-([0-9]+)-fetcher-.*", re.DOTALL)
 
 
 def _describe_seconds(begin: int, end: int) -> str:
     return f"{describe_duration((end - begin) * 1000)} or more" if end > begin else "a moment"
 
 
-def _list_active_seconds(case: Case, number: int) -> set[int]:
-    """The seconds in which a node answered somebody, or was answered as a client of other nodes."""
-    found = set(_merge_answers(case, number).list_marked_seconds())
-    own, fetcher = (form.format(number) for form in _OWN_CLIENT_IDS)
+def _gather_own_requests(case: Case) -> dict[str, list[Observation]]:
+    """Node, as text → what was observed of it as a client of other nodes."""
+    found: dict[str, list[Observation]] = defaultdict(list)
     for (client, host, _), seen in case.seen.items_of_kind("client"):
-        if client == own or client.startswith(fetcher) or (case.nodes.get(host) == number and client.isdigit()):
-            found.update(seen.list_marked_seconds())
+        own = _OWN_CLIENT_ID.fullmatch(client)
+        if own is not None:
+            found[own[1] or own[2]].append(seen)
+        elif client.isdigit() and host in case.nodes:
+            found[str(case.nodes[host])].append(seen)
     return found
+
+
+def _list_runs(outages: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """The runs of outages after each of which a node was up for a short while only: those of a crash loop."""
+    runs: list[list[tuple[int, int]]] = []
+    for outage in outages:
+        if runs and outage[0] - runs[-1][-1][1] <= _UP_MOST_S:
+            runs[-1].append(outage)
+        else:
+            runs.append([outage])
+    return [run for run in runs if len(run) >= _RESTARTS_LEAST]
 
 
 def _list_outages(down: set[int], active: set[int]) -> list[tuple[int, int]]:
@@ -262,23 +282,40 @@ def _is_refusing(case: Case, node: int | str, before: int, until: int) -> bool:
 
 def _merge_answers(case: Case, node: int | str) -> Observation:
     """The seconds in which a node answered anything, at any of its addresses."""
-    return merge_observations(
-        seen
-        for (broker,), seen in case.seen.items_of_kind("answered")
-        if case.nodes.get(broker, case.nodes.get(host_of(broker), broker)) == node
-    )
+    return case.compute_once(_gather_answers).get(node) or Observation()
+
+
+def _gather_answers(case: Case) -> dict[int | str, Observation]:
+    found: dict[int | str, list[Observation]] = defaultdict(list)
+    for (broker,), seen in case.seen.items_of_kind("answered"):
+        found[case.nodes.get(broker, case.nodes.get(host_of(broker), broker))].append(seen)
+    return {node: merge_observations(some) for node, some in found.items()}
 
 
 def _make_node_facts(case: Case, node: int | str) -> dict[str, Any]:
     """Who a node is, and the topics that have replicas there."""
     if isinstance(node, str):
         return {"address": node, "who": node}
-    address = next((address for address, number in case.advertised.items() if number == node), None)
-    topics = [
-        str(topic) for (topic,), seen in case.seen.items_of_kind("topic") if str(node) in seen.names.get("nodes", ())
-    ]
+    address = case.compute_once(_gather_addresses).get(node)
+    topics = list(case.compute_once(_gather_topics_by_node).get(str(node), ()))
     who = f"node {node}" + (f" ({address})" if address else "")
     return {"node_id": node, "address": address, "who": who, "topics_of_node": topics}
+
+
+def _gather_addresses(case: Case) -> dict[int, str]:
+    """Node → the first of the addresses that brokers list it with."""
+    found: dict[int, str] = {}
+    for address, number in case.advertised.items():
+        found.setdefault(number, address)
+    return found
+
+
+def _gather_topics_by_node(case: Case) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for (topic,), seen in case.seen.items_of_kind("topic"):
+        for node in seen.names.get("nodes", ()):
+            found[node].append(str(topic))
+    return found
 
 
 def _find_pending_requests(case: Case) -> Iterator[Found]:

@@ -1,4 +1,7 @@
-"""Observations in; findings about clients that commit each record, or ask for many producer ids, out."""
+"""Observations in; findings about clients that commit each record, or ask for many producer ids, out.
+
+Counts of requests for metadata and of connections in, words for why they are so many out.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any, Final
 from decoders.analysis.doctor.diagnosis_input import LISTED, NS, Case, Found, merge_observations, rate_per_second
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 
-__all__ = ["FREQUENT_REQUESTS"]
+__all__ = ["FREQUENT_REQUESTS", "explain_metadata_requests"]
 
 # Fewer do not weigh, and a few records for each commit are a program that handles them one poll at a time.
 _COMMITS_LEAST: Final = 500
@@ -17,6 +20,28 @@ _RECORDS_MOST: Final = 2
 # A program makes its producers when it starts.
 _IDS_LEAST: Final = 30
 _IDS_RATE: Final = 0.5
+# Connections for each request for metadata: more are those of a new client each time, and fewer than the second those
+# that a client keeps, one to each broker.
+_NEW_SHARE: Final = 1 / 2
+_KEPT_SHARE: Final = 1 / 20
+
+
+def explain_metadata_requests(count: int, connections: int) -> tuple[str, str]:
+    """Why a client likely sent so many requests for metadata while it opened so many connections, and what to do."""
+    if connections > _NEW_SHARE * count:
+        return (
+            "it opens connections about as often: likely it creates a new client for each piece of work",
+            "keep one client object for the life of the program",
+        )
+    if connections < _KEPT_SHARE * count:
+        return (
+            "it looks for a topic or leader again and again, on the connections that it has",
+            "look at the errors of its Metadata answers and of its other requests",
+        )
+    return (
+        "it looks for a topic or leader again and again, or creates a new client for each piece of work",
+        "look at the errors of its Metadata answers, and keep one client object",
+    )
 
 
 def _find_frequent_commits(case: Case) -> Iterator[Found]:

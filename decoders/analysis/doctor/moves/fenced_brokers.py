@@ -14,7 +14,7 @@ from decoders.analysis.exchange_facts import view_or_empty
 from decoders.wire.format_and_escape_text import describe_duration
 
 if TYPE_CHECKING:
-    from decoders.analysis.doctor.observations import Observations
+    from decoders.analysis.doctor.observations import Observation, Observations
     from decoders.exchanges.exchange import Exchange
 
 __all__ = ["FENCED_BROKERS", "observe_broker_heartbeat"]
@@ -30,7 +30,9 @@ def observe_broker_heartbeat(seen: Observations, exchange: Exchange, client: str
     if not isinstance(number, int) or answer.get("error_code"):
         return
     if not answer.get("is_fenced"):
-        seen.get_or_make("unfenced", number).keep_greatest("last", exchange.time_ns)
+        its = seen.get_or_make("unfenced", number)
+        its.keep_greatest("last", exchange.time_ns)
+        its.mark_second(exchange.time_ns)
     elif not request.get("want_fence") and not request.get("want_shut_down"):
         its = seen.get_or_make("fenced", number)
         its.count_exchange(exchange)
@@ -43,7 +45,7 @@ def _find_fenced_brokers(case: Case) -> Iterator[Found]:
             continue
         unfenced = case.seen.get_observation("unfenced", number)
         last = unfenced.most["last"] if unfenced is not None else 0
-        if seen.first < last < seen.last:
+        if seen.first < last < seen.last or _is_marked_between(unfenced, seen.first // NS, seen.last // NS):
             continue  # it comes and goes
         _, (_, caught_up) = seen.edges["caught-up"]
         over = last > seen.last
@@ -54,6 +56,10 @@ def _find_fenced_brokers(case: Case) -> Iterator[Found]:
         )
         kind = FINDINGS["broker-fenced"]
         yield Found("broker-fenced", kind.went_on if over else kind.severity, seen, about)
+
+
+def _is_marked_between(unfenced: Observation | None, before: int, after: int) -> bool:
+    return unfenced is not None and any(before < second < after for second in unfenced.list_marked_seconds())
 
 
 FENCED_BROKERS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (_find_fenced_brokers,)
