@@ -263,6 +263,24 @@ def not_completed(times: int, *, api: int = INIT_PRODUCER_ID, served: bool = Fal
     return scene
 
 
+def completed_soon(times: int, *, ends: bool = True) -> Scene:
+    """A transaction each 20 s; all but the first begin at the second try, 20 ms later, as the one before is ending.
+
+    `ends`: else the first one is never completed.
+    """
+    scene = Scene()
+    topics = [{"name": "orders", "partitions": [0]}]
+    for number in range(times):
+        for at, code in ((0, 51), (0.02, 0 if ends else 51)) if number else ((0, 0),):
+            asked = {"v3_and_below_transactional_id": "tx", "v3_and_below_topics": topics}
+            its = [{"partition_index": 0, "partition_error_code": code}]
+            answer = {"results_by_topic_v3_and_below": [{"name": "orders", "results_by_partition": its}]}
+            scene.ask(number * 20 + at, (ADD_PARTITIONS_TO_TXN, 3), asked, answer, client="pay")
+        if ends or not number:
+            scene.ask(number * 20 + 0.1, (END_TXN, 3), {"transactional_id": "tx", "committed": True}, {}, client="pay")
+    return scene
+
+
 def commits(times: int, *, records: int = 1, every: float = 0.02) -> Scene:
     """A member that reads and commits so many records at a time."""
     scene = get(join(0, Scene(), "mail"), 0.5, 0, times, client="mail", newest=times)
@@ -424,6 +442,7 @@ CAUSE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         "the last transaction of tx (pay) is not completed: CONCURRENT_TRANSACTIONS (InitProducerId) for 28s",
     ),
     ("transaction-stuck", not_completed(15, api=ADD_PARTITIONS_TO_TXN), "error", "the last transaction of tx (pay)"),
+    ("transaction-stuck", completed_soon(15, ends=False), "error", "the last transaction of tx (pay) is not completed"),
     ("transaction-stuck", not_completed(15, over=True), "warning", "the last transaction of tx (pay) is not completed"),
     ("commits-frequent", commits(600), "note", "group billing commits 50 times a second on orders, after 1.0 records"),
     ("producer-ids-frequent", producer_ids(60), "warning", "web asks for 5.1 producer ids a second: likely it makes"),
@@ -485,6 +504,7 @@ CAUSE_NEAR: Final[list[tuple[str, Scene]]] = [
     ("broker-fenced", fenced_at_starts(0, 300, 600)),
     ("broker-fenced", fenced_at_starts(0, 60, until=64)),  # it is fenced at the end again
     ("transaction-stuck", not_completed(15, served=True)),
+    ("transaction-stuck", completed_soon(30)),
     ("commits-frequent", commits(600, records=50)),
     ("commits-frequent", commits(600, every=0.1)),
     ("producer-ids-frequent", producer_ids(60, name="tx")),

@@ -106,6 +106,14 @@ def clusters_told(*answers: tuple[str, str, str]) -> Scene:
     return scene
 
 
+def _at_one_address(cluster: str) -> tuple[str, str, str]:
+    return "10.0.0.9", cluster, "10.0.0.9"
+
+
+_LISTING: Final = ("10.0.0.9", "A", "10.0.0.8")
+_MADE_ANEW: Final = (("10.0.0.9", "B", "10.0.0.8"), ("10.0.0.8", "B", "10.0.0.9"))
+
+
 def restarts(*begins: float, down: float = 4, again: bool = True, starting: bool = False) -> Scene:
     """Node 1 answers twice a second, but for `down` seconds from each of these times on, in which it refuses.
 
@@ -161,11 +169,11 @@ CLUSTER_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         "node 3 belongs to another cluster: its cluster id is B, that of the others A (nodes answer",
     ),
     (
-        *("cluster-mixed", clusters_told(("10.0.0.9", "A", "10.0.0.9"), ("10.0.0.9", "B", "10.0.0.9")), "error"),
+        *("cluster-mixed", clusters_told(*map(_at_one_address, "ABA")), "error"),
         "node 1 (10.0.0.9:9092) belongs to another cluster: its cluster id is B, that of the others A (as its answers",
     ),
     (
-        *("cluster-mixed", clusters_told(("10.0.0.9", "A", "10.0.0.8"), ("10.0.0.8", "B", "10.0.0.8")), "error"),
+        *("cluster-mixed", clusters_told(_LISTING, ("10.0.0.8", "B", "10.0.0.8"), _LISTING), "error"),
         "node 1 (10.0.0.8:9092) belongs to another cluster: its cluster id is B, that of the others A (as its answers",
     ),
 ]
@@ -188,4 +196,9 @@ CLUSTER_NEAR: Final[list[tuple[str, Scene]]] = [
     ("cluster-mixed", formatted_anew(code=87)),
     # Two clusters that have nothing to do with each other.
     ("cluster-mixed", clusters_told(("10.0.0.9", "A", "10.0.0.9"), ("10.0.0.8", "B", "10.0.0.8"))),
+    # Clusters made anew: of one node; of two; of two, of which one is asked before and the other one since.
+    ("cluster-mixed", clusters_told(*map(_at_one_address, "AABB"))),
+    ("cluster-mixed", clusters_told(_LISTING, ("10.0.0.8", "A", "10.0.0.9"), *_MADE_ANEW)),
+    ("cluster-mixed", clusters_told(_LISTING, _MADE_ANEW[1])),
+    ("cluster-mixed", clusters_told(_MADE_ANEW[1], _LISTING)),
 ]

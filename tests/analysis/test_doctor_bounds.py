@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import inf
 from types import FrameType
 from typing import Any
@@ -12,13 +12,17 @@ import pytest
 
 from decoders.analysis.doctor.diagnosis_input import Case
 from decoders.analysis.doctor.doctor import Doctor
+from decoders.analysis.doctor.groups.explain_late_acknowledgements import explain_late_acknowledgements
 from decoders.analysis.doctor.groups.member_findings import MEMBERS
 from decoders.analysis.doctor.observations import Observations
 from decoders.analysis.doctor.outage_and_stopped_client_findings import ABSENCES
+from decoders.analysis.doctor.refused.explain_foreign_nodes import explain_foreign_nodes
+from decoders.analysis.doctor.refused.explain_forgotten_producers import explain_forgotten_producers
+from decoders.analysis.doctor.refused.explain_misleading_addresses import explain_misleading_addresses
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.exchanges.exchange import Ended
-from decoders.protocol_facts.api_keys import HEARTBEAT, JOIN_GROUP, METADATA, PRODUCE
+from decoders.protocol_facts.api_keys import HEARTBEAT, JOIN_GROUP, METADATA, PRODUCE, SHARE_ACKNOWLEDGE
 from tests.analysis.key_scenes import CORE, WEB, keyed
 from tests.analysis.scenes import BEGUN, NS, RST, Scene
 
@@ -101,6 +105,100 @@ def test_nodes_that_restart_are_found_in_steps_by_the_number_of_nodes() -> None:
         return lines
 
     assert cost(80) < 5 * cost(20)
+
+
+def observe_error(
+    seen: Observations, code: int, api_key: int, client: str, subject: tuple[str, str], **names: str
+) -> None:
+    for at in (10, 12, 60):
+        its = seen.get_or_make("error", code, api_key, client, *subject)
+        its.count_occurrence_at(BEGUN + at * NS)
+        its.mark_second(BEGUN + at * NS)
+        for facet, name in names.items():
+            its.count_name(facet, name)
+
+
+def make_clusters(count: int) -> Observations:
+    """As many brokers, each of a cluster of its own."""
+    seen = Observations()
+    for number in range(count):
+        seen.get_or_make("cluster", f"10.0.0.{number}:9092", f"c{number}").count_occurrence_at(BEGUN)
+        seen.get_or_make("advertised", f"10.0.0.{number}:9092", 1, f"10.0.0.{number}", 9092)
+    return seen
+
+
+def make_clients_at_wrong_nodes(count: int) -> Observations:
+    """As many addresses at which a client is refused, and told that the leader is there."""
+    seen = Observations()
+    for number in range(count):
+        address = f"10.0.0.{number}:9092"
+        seen.get_or_make("advertised", address, number, f"10.0.0.{number}", 9092)
+        for at in (10, 60):
+            its = seen.get_or_make("leader-named", f"c{number}", address, number)
+            its.count_occurrence_at(BEGUN + at * NS)
+            its.count_name("places", "t-0")
+        observe_error(seen, 6, PRODUCE, f"c{number}", ("topic", f"t{number}"), brokers=address)
+    return seen
+
+
+def make_groups_at_a_wrong_node(count: int) -> Observations:
+    """As many groups that are refused where look-ups name their coordinator."""
+    seen = Observations()
+    seen.get_or_make("advertised", "10.0.0.9:9092", 1, "10.0.0.9", 9092)
+    for number in range(count):
+        for at in (10, 12, 60):
+            its = seen.get_or_make("coordinator-named", 0, f"g{number}", "10.0.0.9:9092")
+            its.count_occurrence_at(BEGUN + at * NS)
+        observe_error(seen, 16, JOIN_GROUP, f"c{number}", ("group", f"g{number}"), brokers="10.0.0.9:9092")
+    return seen
+
+
+def make_forgotten_ids(count: int) -> Observations:
+    """As many producers that are refused after a pause."""
+    seen = Observations()
+    for number in range(count):
+        name = f"x{number}"
+        seen.get_or_make("transaction-taken", name).mark_second(BEGUN)
+        for user in map(str, range(10)):
+            seen.get_or_make("name", "transactional.id", "b", name, f"c{number}", user).count_occurrence_at(BEGUN)
+        observe_error(seen, 49, PRODUCE, f"c{number}", ("topic", "t"), transactional=name)
+    return seen
+
+
+def make_late_members(count: int) -> Observations:
+    """As many share groups, of one member each, which acknowledges too late."""
+    seen = Observations()
+    for number in range(count):
+        whose = f"g{number}", f"c{number}", f"t{number}"
+        seen.get_or_make("not-held", *whose).count_name("ranges", f"0 1 {BEGUN + 60 * NS}")
+        seen.get_or_make("acquired", *whose).count_name("ranges", f"0 1 2 {BEGUN}")
+        seen.get_or_make("acquired", *whose).keep_greatest("lock", 30_000)
+        seen.get_or_make("acquired", *whose).keep_greatest("deliveries", 1)
+        observe_error(seen, 121, SHARE_ACKNOWLEDGE, f"c{number}", ("topic", f"t{number}"))
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("make", "explain", "found"),
+    [
+        (make_clusters, explain_foreign_nodes, 0),
+        (make_clients_at_wrong_nodes, explain_misleading_addresses, 80),
+        (make_groups_at_a_wrong_node, explain_misleading_addresses, 1),
+        (make_forgotten_ids, explain_forgotten_producers, 80),
+        (make_late_members, explain_late_acknowledgements, 80),
+    ],
+)
+def test_errors_are_explained_in_steps_by_their_number(
+    make: Callable[[int], Observations], explain: Callable[[Case], Iterator[object]], found: int
+) -> None:
+    def cost(count: int) -> int:
+        case = Case(make(count), {}, BrokerLatencies(), {}, [], Thresholds())
+        rows: list[object] = []
+        lines = count_lines(lambda: rows.extend(explain(case)))
+        assert count < 80 or len(rows) == found
+        return lines
+
+    assert cost(80) < 6 * cost(20)
 
 
 def test_a_client_that_always_resets_has_one_observation_and_not_one_for_each_connection() -> None:

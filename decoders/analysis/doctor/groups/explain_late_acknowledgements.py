@@ -28,17 +28,17 @@ def explain_late_acknowledgements(case: Case) -> Iterator[tuple[Found, set[Error
         acquired = case.seen.get_observation("acquired", group, client, topic)
         if acquired is not None:
             ages[group, client, topic] = _list_ages(seen, acquired)
+    groups: dict[tuple[str, str | None], list[str]] = defaultdict(list)
+    for group, client, topic in ages:
+        groups[client, topic].append(group)
     by_group: dict[tuple[str, str | None], dict[ErrorKey, Observation]] = defaultdict(dict)
     for key, seen in find_errors_with_codes(case, (INVALID_RECORD_STATE,)):
         if key[1] in (SHARE_ACKNOWLEDGE, SHARE_FETCH):
-            for group, client, topic in ages:
-                if (client, topic) == (key[2], key[4]):
-                    by_group[group, topic][key] = seen
+            for group in groups.get((key[2], key[4]), ()):
+                by_group[group, key[4]][key] = seen
     for (group, topic), some in by_group.items():
         clients = sorted({key[2] for key in some})
-        acquired = merge_observations(
-            seen for (its, _, where), seen in case.seen.items_of_kind("acquired") if (its, where) == (group, topic)
-        )
+        acquired = merge_observations(seen for _, seen in case.find_items("acquired", (0, 2), (group, topic)))
         lock_ms = acquired.most["lock"] or _LOCK_MS
         late = [age for client in clients for age in ages.get((group, client, topic), ()) if age > lock_ms * MS]
         count = sum(len(ages.get((group, client, topic), ())) for client in clients)

@@ -16,6 +16,8 @@ INCONSISTENT_CLUSTER_ID: Final = 104
 # Client ids of nodes: `raft-client-3`, `broker-3-fetcher-0`, `3` of a broker that speaks with its controller.
 _NODE: Final = re.compile(r"(?:raft-client-|broker-)?(\d{1,9})(?:-fetcher-\d+)?")
 _ErrorKey = tuple[int, int, str, str, str | None]
+# A cluster id, whether the address itself answers with it or another one that lists it, and these answers.
+_Claim = tuple[str, bool, Observation]
 
 
 def _gather_addresses(case: Case) -> dict[str, dict[str, Observation]]:
@@ -37,32 +39,53 @@ def explain_foreign_nodes(case: Case) -> Iterator[tuple[Found, set[_ErrorKey]]]:
     if refused:
         yield _explain_refused_node(case, addresses, refused)
         return
+    claims = _gather_claims(case, addresses)
     for cluster, brokers in addresses.items():
         for broker, seen in brokers.items():
-            others = sorted(_list_other_clusters(case, addresses, cluster, broker, seen))
-            if others:
+            other = _find_other_cluster(addresses, claims[broker], cluster, broker)
+            if other is not None:
                 about: dict[str, Any] = {"address": broker, "broker": broker, "node_id": case.advertised.get(broker)}
                 number = about["node_id"]
                 about["who"] = broker if number is None else f"node {number} ({broker})"
-                about |= {"cluster": cluster, "other": others[0], "clients": sorted(seen.names["clients"])[:LISTED]}
+                about |= {"cluster": cluster, "other": other, "clients": sorted(seen.names["clients"])[:LISTED]}
                 about["shown"] = "as its answers to Metadata say"
                 yield case.make_finding("cluster-mixed", seen, **about), set()
 
 
-def _list_other_clusters(
-    case: Case, addresses: dict[str, dict[str, Observation]], cluster: str, broker: str, seen: Observation
-) -> Iterator[str]:
-    """Other clusters of which an address was, before, or which list it as a node of theirs."""
-    for other, brokers in addresses.items():
-        if other == cluster:
-            continue
-        before = brokers.get(broker)
-        listed = any(
-            asked in brokers and format_advertised_address(host, port) == broker
-            for (asked, _, host, port), _ in case.seen.items_of_kind("advertised")
+def _gather_claims(case: Case, addresses: dict[str, dict[str, Observation]]) -> dict[str, list[_Claim]]:
+    """Address → the clusters whose node answers there, or which list it, in the order of their ids."""
+    answers: dict[str, list[tuple[str, Observation]]] = defaultdict(list)
+    for cluster, brokers in addresses.items():
+        for broker, seen in brokers.items():
+            answers[broker].append((cluster, seen))
+    asked: dict[str, set[str]] = {broker: {broker} for broker in answers}
+    for (where, _, host, port), _ in case.seen.items_of_kind("advertised"):
+        listed = format_advertised_address(host, port)
+        if listed in asked and where in answers:
+            asked[listed].add(where)
+    return {
+        broker: sorted(
+            ((cluster, where == broker, seen) for where in some for cluster, seen in answers[where]),
+            key=lambda claim: claim[:2],
         )
-        if (before is not None and before.first < seen.first) or (before is None and listed):
-            yield other
+        for broker, some in asked.items()
+    }
+
+
+def _find_other_cluster(
+    addresses: dict[str, dict[str, Observation]], claims: list[_Claim], cluster: str, broker: str
+) -> str | None:
+    """Another cluster whose node an address is at the same time: it answers before and after, or others list it.
+
+    One that answers only before, or only after, is a cluster that was made anew, or another one at another time.
+    """
+    seen = addresses[cluster][broker]
+    for other, is_own, its in claims:
+        if its.first < (seen.first if is_own else seen.last) and its.last > seen.first and other != cluster:
+            answer = addresses[other].get(broker)
+            if answer is None or answer.first < seen.first:
+                return other
+    return None
 
 
 def _explain_refused_node(

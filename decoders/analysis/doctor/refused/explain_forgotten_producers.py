@@ -57,8 +57,8 @@ def explain_forgotten_producers(case: Case) -> Iterator[tuple[Found, set[ErrorKe
         clients = sorted({key[2] for key in some if key[1] == PRODUCE} or {key[2] for key in some})
         takers = {
             client
-            for (setting, _, its, client, _), seen in case.seen.items_of_kind("name")
-            if (setting, its) == ("transactional.id", name) and seen.first < whole.first
+            for (_, _, _, client, _), seen in case.find_items("name", (0, 2), ("transactional.id", name))
+            if seen.first < whole.first
         }
         uses = [used for what in _USES if (used := case.seen.get_observation(what, name)) is not None]
         its = _make_finding(case, clients, some, uses, _OF_TRANSACTIONS)

@@ -132,8 +132,8 @@ def _make_finding(
         places = sorted(
             {
                 place
-                for (client, where, _), seen in case.seen.items_of_kind("leader-named")
-                if where == address and client in clients
+                for (client, _, _), seen in case.find_items("leader-named", (1,), (address,))
+                if client in clients
                 for place in seen.names["places"]
             }
         )
@@ -159,9 +159,10 @@ _Proof = tuple[dict[ErrorKey, Observation], str, int | None]
 def _find_proof_of_leaders(case: Case, address: str, some: dict[ErrorKey, Observation]) -> _Proof | None:
     """The errors that prove another node at an address, words for the proof, and the node that should answer."""
     named: dict[str, int] = {}
-    for (client, where, number), seen in case.seen.items_of_kind("leader-named"):
+    named_there = case.find_items("leader-named", (1,), (address,))
+    for (client, _, number), seen in named_there:
         its = case.advertised.get(address) == number or address in seen.names.get("addresses", ())
-        if where == address and its and seen.last - seen.first >= _LASTING_NS:
+        if its and seen.last - seen.first >= _LASTING_NS:
             named[client] = number
     found = {key: seen for key, seen in some.items() if key[2] in named}
     if found:
@@ -169,7 +170,7 @@ def _find_proof_of_leaders(case: Case, address: str, some: dict[ErrorKey, Observ
         return found, f"; the answers themselves name node {number} at {address} as the leader", number
     if address not in case.advertised:
         return None
-    asked = {client for (client, where, _), _ in case.seen.items_of_kind("leader-named") if where == address}
+    asked = {client for (client, _, _), _ in named_there}
     found = {key: seen for key, seen in some.items() if key[2] not in asked and _are_leaders_unchanged(case, key, seen)}
     words = "; the client has asked for metadata meanwhile, and no leader of the topic has changed"
     return found, words, None
@@ -207,8 +208,8 @@ def _find_proof_of_coordinators(case: Case, address: str, some: dict[ErrorKey, O
         _, api_key, client, kind, name = key
         named = {
             where: its
-            for (key_type, its_name, where), its in case.seen.items_of_kind("coordinator-named")
-            if (key_type, its_name) == (_KEY_TYPES.get(kind), name) and its.last >= seen.first
+            for (_, _, where), its in case.find_items("coordinator-named", (0, 1), (_KEY_TYPES.get(kind), name))
+            if its.last >= seen.first
         }
         used = case.last_uses.get((client, name), 0)
         if api_key != FIND_COORDINATOR and [*named] == [address] and used < seen.first:
@@ -234,7 +235,8 @@ def _find_answering_nodes(case: Case, clients: list[str], address: str, number: 
     return sorted(
         {
             case.advertised[where]
-            for (client, where, its), _ in case.seen.items_of_kind("leader-named")
-            if client in clients and its == number and where != address and case.advertised.get(where, number) != number
+            for client in clients
+            for (_, where, _), _ in case.find_items("leader-named", (0, 2), (client, number))
+            if where != address and case.advertised.get(where, number) != number
         }
     )

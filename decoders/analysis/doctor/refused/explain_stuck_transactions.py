@@ -10,6 +10,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     LASTING_NS,
     LISTED,
     MS,
+    NS,
     Case,
     Found,
     merge_observations,
@@ -24,6 +25,7 @@ from decoders.wire.format_and_escape_text import describe_duration
 __all__ = ["explain_stuck_transactions"]
 
 _CONCURRENT: Final = 51
+_USES: Final = ("transaction-taken", "transaction-begun", "transaction-ended")
 
 
 def explain_stuck_transactions(case: Case) -> Iterator[tuple[Found, set[ErrorKey]]]:
@@ -33,7 +35,10 @@ def explain_stuck_transactions(case: Case) -> Iterator[tuple[Found, set[ErrorKey
         names = [key[4]] if key[3] == "transactional_id" else list(seen.names.get("transactional", ()))
         served = case.done.get((key[2], key[1], key[4]), 0)
         lasts = seen.last - seen.first >= LASTING_NS and not seen.first <= served <= seen.last
-        if len(names) == 1 and names[0] is not None and lasts and seen.count >= case.limits["errors.few"]:
+        if len(names) != 1 or names[0] is None or not lasts or seen.count < case.limits["errors.few"]:
+            continue
+        # Between two uses each transaction was completed, if not at once.
+        if not _is_used_between(case, names[0], seen):
             by_name[names[0]][key] = seen
     for name, some in by_name.items():
         whole = merge_observations(some.values())
@@ -46,3 +51,13 @@ def explain_stuck_transactions(case: Case) -> Iterator[tuple[Found, set[ErrorKey
         over = all(case.done.get((key[2], key[1], key[4]), 0) > seen.last for key, seen in some.items())
         kind = FINDINGS["transaction-stuck"]
         yield Found("transaction-stuck", kind.went_on if over else kind.severity, whole, about), {*some}
+
+
+def _is_used_between(case: Case, name: str, refused: Observation) -> bool:
+    """Whether a transactional id was taken, or its transactions went on, between the first and the last refusal."""
+    return any(
+        refused.first // NS < second < refused.last // NS
+        for what in _USES
+        if (used := case.seen.get_observation(what, name)) is not None
+        for second in used.list_marked_seconds()
+    )
