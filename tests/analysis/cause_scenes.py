@@ -290,12 +290,13 @@ def commits(times: int, *, records: int = 1, every: float = 0.02) -> Scene:
     return scene
 
 
-def producer_ids(times: int, *, every: float = 0.2, name: str | None = None) -> Scene:
-    """A client that asks for a producer id again and again."""
+def producer_ids(times: int, *, every: float = 0.2, name: str | None = None, hosts: int = 1) -> Scene:
+    """A client that asks for a producer id again and again, or on so many `hosts` in turn."""
     scene = Scene()
     for number in range(times):
         asked = {"transactional_id": name, "transaction_timeout_ms": 60_000}
-        scene.ask(number * every, (INIT_PRODUCER_ID, 3), asked, {"producer_id": number}, client="web")
+        host = f"10.0.0.{1 + number % hosts}"
+        scene.ask(number * every, (INIT_PRODUCER_ID, 3), asked, {"producer_id": number}, client="web", host=host)
     return scene
 
 
@@ -446,6 +447,7 @@ CAUSE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     ("transaction-stuck", not_completed(15, over=True), "warning", "the last transaction of tx (pay) is not completed"),
     ("commits-frequent", commits(600), "note", "group billing commits 50 times a second on orders, after 1.0 records"),
     ("producer-ids-frequent", producer_ids(60), "warning", "web asks for 5.1 producer ids a second: likely it makes"),
+    ("producer-ids-frequent", producer_ids(120, hosts=2), "warning", "web asks for 5.0 producer ids a second: likely"),
     (
         *("answered-with-error", full_group(), "error"),
         "group billing: GROUP_MAX_SIZE_REACHED (JoinGroup): it has 3 members (worker-0, worker-1, worker-2)",
@@ -509,6 +511,8 @@ CAUSE_NEAR: Final[list[tuple[str, Scene]]] = [
     ("commits-frequent", commits(600, every=0.1)),
     ("producer-ids-frequent", producer_ids(60, name="tx")),
     ("producer-ids-frequent", producer_ids(60, every=4)),
+    ("producer-ids-frequent", producer_ids(60, hosts=60)),  # all hosts of a program start anew
+    ("producer-ids-frequent", producer_ids(90, every=1, hosts=45)),
     ("sent-twice", logged_out(5)),  # no first try was handled
     ("entry-closed", outdated(12)),
     ("share-lock-ended", share(2, 2, 2)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from decoders.protocol_facts.api_keys import FETCH, HEARTBEAT, JOIN_GROUP, METADATA, PRODUCE
+from decoders.protocol_facts.api_keys import FETCH, HEARTBEAT, JOIN_GROUP, METADATA, OFFSET_COMMIT, PRODUCE
 from decoders.records.encode_batches import encode_batch
 from decoders.records.record_and_batch import Batch, Record
 from tests.analysis.scenes import Scene
@@ -78,6 +78,35 @@ def partitions_added(
             at + 0.2, (FETCH, 11), request, {"responses": [{"topic": "orders", "partitions": got}]}, client="mail"
         )
     return scene
+
+
+def second_member(scene: Scene, *, reads: int = 2, beats: bool = True, commits: bool = False) -> Scene:
+    """A member that joined before the capture began: it `reads` a partition from 7 s on."""
+    who: dict[str, Any] = {"client": "mail-2", "host": "10.0.0.3"}
+    its = {"group_id": "mailers", "member_id": "m2"}
+    asked: dict[str, Any] = {"max_wait_ms": 500, "min_bytes": 1}
+    asked["topics"] = [{"topic": "orders", "partitions": [{"partition": reads, "fetch_offset": 5}]}]
+    got = [{"partition_index": reads, "error_code": 0, "high_watermark": 5, "records": b""}]
+    offsets = [{"name": "orders", "partitions": [{"partition_index": reads, "committed_offset": 5}]}]
+    taken = [{"name": "orders", "partitions": [{"partition_index": reads, "error_code": 0}]}]
+    for at in range(7, 30):
+        scene.ask(at + 0.3, (FETCH, 11), asked, {"responses": [{"topic": "orders", "partitions": got}]}, **who)
+        if beats:
+            scene.ask(at + 0.4, (HEARTBEAT, 3), {**its, "generation_id": 1}, {"error_code": 0}, **who)
+        if commits:
+            member = {**its, "generation_id_or_member_epoch": 1}
+            scene.ask(at + 0.5, (OFFSET_COMMIT, 5), {**member, "topics": offsets}, {"topics": taken}, **who)
+    return scene
+
+
+def metadata_told_again(scene: Scene) -> Scene:
+    """Another client that sees both counts of partitions, after the first one or before."""
+    for second, count in ((2, 2), (6.5, 3), (8, 3)):
+        parts = [{"partition_index": number, "leader_id": 1} for number in range(count)]
+        answer = {"brokers": _NODES, "topics": [{"name": "orders", "partitions": parts}]}
+        scene.ask(second, (METADATA, 9), {}, answer, client="other", host="10.0.0.7")
+    # The first to ask is the last to be answered.
+    return scene.ask(4.9, (METADATA, 9), {}, answer, client="slow", host="10.0.0.8", took=2)
 
 
 def vote(scene: Scene, at: float, node: int, cluster: str, host: str, *, code: int = 0) -> Scene:
@@ -156,6 +185,8 @@ CLUSTER_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         " while shop writes there",
     ),
     ("partitions-added", partitions_added(), "warning", "does not read orders-2, added at 14:13:25 UTC"),
+    ("partitions-added", second_member(partitions_added(), reads=1, commits=True), "warning", "does not read orders-2"),
+    ("partitions-added", metadata_told_again(partitions_added()), "warning", "does not read orders-2"),
     (
         *("broker-restarts", restarts(10, 25, 48), "error"),
         "node 1 (10.0.0.9:9092) went away 3 times and came back: it refused connections from 14:13:30 for ",
@@ -185,6 +216,16 @@ CLUSTER_NEAR: Final[list[tuple[str, Scene]]] = [
     ("partitions-added", partitions_added(until=12)),  # soon is soon enough
     ("partitions-added", partitions_added(written=0)),  # nobody writes there
     ("partitions-added", partitions_added(counts=(3, 3))),
+    ("partitions-added", second_member(partitions_added())),
+    ("partitions-added", second_member(partitions_added(), beats=False, commits=True)),
+    # Who joins again knows what was added, and another member may have it.
+    *(
+        (
+            "partitions-added",
+            partitions_added().ask(8, (JOIN_GROUP, 5), {**_JOIN, "member_id": its}, _JOINED, client=who),
+        )
+        for its, who in (("m", "mail"), ("", "mail-3"))
+    ),
     ("partitions-added", partitions_added(joins=False)),  # a client without a group reads what it wants
     ("broker-restarts", restarts(10, 40)),  # a planned restart, and another one
     ("broker-restarts", restarts(10, starting=True)),

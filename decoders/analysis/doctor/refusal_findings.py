@@ -227,7 +227,7 @@ def _find_unanswered_requests(case: Case) -> Iterator[Found]:
         about["offered"] = describe_offered_versions(case, broker, key)
         offered, fetch = case.offers.get((broker, key)), case.offers.get((broker, FETCH))
         is_old = offered is not None and version < offered.low
-        about["since"] = _REMOVED if is_old and fetch is not None and fetch.low >= _FETCH_OF_KAFKA_4 else None
+        about["since"] = _NO_OLDER_ONES if is_old and fetch is not None and fetch.low >= _FETCH_OF_KAFKA_4 else None
         yield case.make_finding("version-refused", seen, **about)
     for (client, broker, key, version, closed), seen in case.seen.items_of_kind("unanswered"):
         is_plain = any(_is_plaintext_refused(case, host, broker) for host in hosts[client, broker])
@@ -251,9 +251,9 @@ def _find_unanswered_requests(case: Case) -> Iterator[Found]:
             yield from _find_closed_requests(case, client, broker, [each for each in some if each not in without])
 
 
-# The lowest version of Fetch that Kafka 4.0 serves, and what it no longer does.
+# The lowest version of Fetch that Kafka 4.0 serves, and what is said of brokers that begin there, as others may too.
 _FETCH_OF_KAFKA_4: Final = 4
-_REMOVED: Final = ", as Kafka 4.0 has removed older ones (KIP-896)"
+_NO_OLDER_ONES: Final = " and no older ones, as Kafka 4.0 and later do (KIP-896)"
 
 
 def _gather_unserved_versions(case: Case) -> dict[tuple[str, str, int, int], Observation]:

@@ -5,6 +5,7 @@ Counts of requests for metadata and of connections in, words for why they are so
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -66,12 +67,16 @@ def _find_frequent_commits(case: Case) -> Iterator[Found]:
 
 
 def _find_frequent_producer_ids(case: Case) -> Iterator[Found]:
-    """Clients that ask for producer ids without a transactional id again and again."""
-    for (client,), seen in case.seen.items_of_kind("producer-id"):
-        rate = rate_per_second(seen, seen.count)
-        if seen.count >= _IDS_LEAST and rate >= _IDS_RATE:
-            about = {"client": client, "client_id": client, "clients": [client], "rate": f"{rate:.1f}"}
-            yield case.make_finding("producer-ids-frequent", seen, **about)
+    """Clients that ask for producer ids without a transactional id again and again on one host."""
+    found: dict[str, list[Observation]] = defaultdict(list)
+    for (client, *_), seen in case.seen.items_of_kind("producer-id"):  # older states have no hosts
+        if seen.count >= _IDS_LEAST and rate_per_second(seen, seen.count) >= _IDS_RATE:
+            found[client].append(seen)
+    for client, hosts in found.items():
+        whole = merge_observations(hosts)
+        rate = rate_per_second(whole, whole.count)
+        about = {"client": client, "client_id": client, "clients": [client], "rate": f"{rate:.1f}"}
+        yield case.make_finding("producer-ids-frequent", whole, **about)
 
 
 FREQUENT_REQUESTS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import LISTED, NS, Case, Found, escape_for_sentence, format_clock
-from decoders.analysis.doctor.observations import Observation
+from decoders.analysis.doctor.observations import Evidence, Observation
 from decoders.named_tuple import NamedTuple
 
 __all__ = ["ADDED_PARTITIONS"]
@@ -55,14 +55,30 @@ def _find_unread_partitions(case: Case) -> Iterator[Found]:
         asked: dict[str, set[int]] = defaultdict(set)
         for (client, _, number), _ in case.find_items("asked", (1,), (topic,)):
             asked[client].add(number)
-        groups: dict[str, list[str]] = defaultdict(list)
-        for (group, client), _ in case.seen.items_of_kind("joined"):
-            if client in asked:
-                groups[group].append(client)
-        for group, clients in groups.items():
+        joined = case.seen.items_of_kind("joined")
+        for group in dict.fromkeys(group for (group, client), _ in joined if client in asked):
+            clients = sorted(_find_members(case, group, topic) & asked.keys())
             unread = [number for number in added if not any(number in asked[client] for client in clients)]
-            if unread and any(_reads_until(case, client, growth.since_ns) for client in clients):
+            if not unread or _is_growth_known(case, group, topic, growth, unread):
+                continue
+            if any(_reads_until(case, client, growth.since_ns) for client in clients):
                 yield _make_finding(case, topic, growth, unread, (group, clients))
+
+
+def _find_members(case: Case, group: str, topic: str) -> set[str]:
+    """Clients that join a group, are heard as members of it, or commit its offsets of a topic."""
+    joined = {client for (_, client), _ in case.find_items("joined", (0,), (group,))}
+    heard = case.find_items("alive", (0,), (group,)) + case.find_items("committed", (0, 1), (group, topic))
+    return joined.union(*(seen.names.get("clients", ()) for _, seen in heard))
+
+
+def _is_growth_known(case: Case, group: str, topic: str, growth: _Growth, unread: list[int]) -> bool:
+    """Whether a group shared the partitions out again since: who has the added ones may not be captured."""
+    joins = case.find_items("joined", (0,), (group,))
+    if any(seen.most.get("last", 0) > growth.since_ns for _, seen in joins):
+        return True
+    offsets = (case.seen.get_observation("committed", group, topic, number) for number in unread)
+    return any(seen is not None and "offset" in seen.edges for seen in offsets)
 
 
 def _reads_until(case: Case, client: str, since_ns: int) -> bool:
@@ -72,10 +88,17 @@ def _reads_until(case: Case, client: str, since_ns: int) -> bool:
     return until * NS - since_ns >= case.limits["unread.least"] * NS - NS
 
 
+def _find_first_evidence(seen: Observation) -> list[Evidence]:
+    """The evidence of the answer that came first: what is counted after it depends on how the exchanges were split."""
+    first = seen.edges.get("asked")
+    found = [each for each in seen.evidence if first is None or each[0] == first[0][1]]
+    return (found or seen.evidence)[:1]
+
+
 def _make_finding(case: Case, topic: str, growth: _Growth, unread: list[int], readers: tuple[str, list[str]]) -> Found:
     group, clients = readers
     whole = Observation()
-    whole.merge(growth.seen)
+    whole.evidence = _find_first_evidence(growth.seen)
     whole.count, whole.first, whole.last = len(unread), growth.since_ns, case.last
     taken = case.seen.items_of_kind("sequence")
     writers = sorted(

@@ -158,7 +158,7 @@ def observe_producer_start(seen: Observations, exchange: Exchange, client: str) 
     request = view_or_empty(exchange, "request")
     name, timeout = request.get("transactional_id"), request.get("transaction_timeout_ms")
     if not name:
-        seen.get_or_make("producer-id", client).count_exchange(exchange)
+        seen.get_or_make("producer-id", client, host_of(exchange.connection_info.client)).count_exchange(exchange)
     elif not view_or_empty(exchange, "response").get("error_code"):
         _observe_user_of_name(seen, exchange, client, ("transactional.id", None, name))
         observe_accepted_values(seen, exchange, client)

@@ -76,7 +76,9 @@ def observe_metadata(seen: Observations, exchange: Exchange, client: str) -> Non
             _observe_unhealthy_partition(seen, exchange, client, (what, topic, part), nodes, absent)
         count = len(element.get("partitions") or ())
         if its.most.get("partitions") != count:
-            seen.get_or_make("partition-count", topic, count).count_answer(exchange)
+            told = seen.get_or_make("partition-count", topic, count)
+            told.count_answer(exchange)
+            told.keep_first_and_last("asked", time_ns, exchange.time_ns)
             its.keep_greatest("partitions", count)
         if epochs:
             its.keep_first_and_last("epochs", time_ns, epochs)
