@@ -374,8 +374,7 @@ class BrowseApp(ScreenOfPanes):
         """The filter that a text stands for as it is typed: times are of the zone that is shown."""
         if describe_filter_error(text) is not None:
             return make_text_filter(text)
-        row = self.list_pane.row_at(0)
-        return write_offsets_at_times(text, find_zone(self._settings.zone), 0 if row is None else row.time_ns)
+        return write_offsets_at_times(text, find_zone(self._settings.zone), self.rows.find_first_time_ns())
 
     def _ask_names(self) -> None:
         """Have clients and groups counted, to offer their names."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from kwcli.filter_options import WENT_WRONG, quote_filter_text
@@ -74,6 +76,7 @@ LADDERS: Final[dict[str, Callable[[Exchange], str]]] = {
 
 
 # The name of an action → why it does nothing at a row, and where it does something.
+_OR: Final = re.compile(r"\bor\b|\|\|")
 _MISSING: Final = {
     "this_topic": "this row names no topic: f topic shows the rows that do, 4 b b all topics",
     "this_group": "this row is of no group: f group shows the rows that are",
@@ -93,11 +96,17 @@ def describe_missing(name: str, row: Settled | None) -> str:
     return _MISSING.get(name, "this row has nothing of the kind")
 
 
+def _is_in_one_bracket(text: str) -> bool:
+    """Whether a bracket at the begin is closed at the end; where there is quoted text, that is not looked for."""
+    depths = [*accumulate((each == "(") - (each == ")") for each in text)]
+    return text.startswith("(") and '"' not in text and 0 in depths and depths.index(0) == len(text) - 1
+
+
 def join_with_filter(text: str, more: str) -> str:
     """The filter for which both hold; a part that is there already is not added again."""
     if not text or text == more:
         return more
-    parts = f"({text})" if " or " in f" {text} " and not text.startswith("(") else text
+    parts = f"({text})" if _OR.search(text) and not _is_in_one_bracket(text) else text
     return text if more in text else f"{parts} and {more}"
 
 

@@ -32,6 +32,8 @@ class KeyPassed(Message):
 class Screens(Protocol):
     """The program that keys go to."""
 
+    app_focus: Any  # whether the terminal has the focus
+
     @property
     def focused(self) -> Any:
         """What keys go to."""
@@ -106,8 +108,11 @@ class WaitingKeys:
 
     @property
     def _is_ready(self) -> bool:
-        """Whether something takes keys: a screen that is being opened does not yet."""
-        return self._app.focused is not None
+        """Whether something takes keys: a screen that is being opened does not yet.
+
+        Nothing does while the terminal has lost the focus, which the next key gives back.
+        """
+        return self._app.focused is not None or not self._app.app_focus
 
     @property
     def waits(self) -> bool:

@@ -8,7 +8,10 @@ import pytest
 
 pytest.importorskip("textual", reason="kw browse needs textual")
 
+from textual.events import AppBlur, Key
+
 from decoders.filters import parse
+from kwcli.browse.quick_filters import join_with_filter
 from kwcli.browse.search_words import list_words_of_filters, make_text_filter
 from kwcli.browse.times.times_in_filters import write_offsets_at_times
 from kwcli.output.short_texts import find_zone
@@ -31,6 +34,11 @@ FIRST_NS = 1795282483 * 10**9
         ("time >= 2026-11-21", "time >= 2026-11-21T00:00+02:00"),
         ("time >= 17:35Z", "time >= 17:35Z"),
         ("time >= 17:35+01:00", "time >= 17:35+01:00"),
+        ("time in (19:34:50, 19:35:00)", "time in (19:34:50+02:00, 19:35:00+02:00)"),
+        ("time >= 19:35&&error", "time >= 19:35+02:00&&error"),
+        ('value.time == "2026-11-21"', 'value.time == "2026-11-21"'),
+        ('header.time == "12:30"', 'header.time == "12:30"'),
+        ('key == "time = 12:30 x"', 'key == "time = 12:30 x"'),
         ("(time>17:35) or value == 17:35", "(time>17:35+02:00) or value == 17:35"),
     ],
 )
@@ -47,6 +55,54 @@ def test_a_time_off_the_screen_finds_the_rows_that_show_it() -> None:
         assert "in the zone that is shown: time>=19:35:07+02:00" in await press(browsing, pilot, "f", *"time>=19:35:07")
         await press(browsing, pilot, "enter")
         assert 0 < browsing.app.list_pane.count_lines() == count_matches("time>=17:35:07") < 193
+
+    run_steps(Browsing(), steps, SIZE)
+
+
+def test_a_time_means_the_same_while_it_is_typed_and_where_nothing_is_listed() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        browsing.app._set_zone("Europe/London")  # it had +01:00 all through 1970
+        for _ in range(2):
+            assert browsing.app._read_filter("time >= 23:59") == "time >= 23:59+00:00"
+            browsing.app.filter_by("client_id == nobody")
+            await browsing.settle(pilot)
+
+    run_steps(Browsing(), steps, SIZE)
+
+
+@pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        ("a == 1 || b == 2", "(a == 1 || b == 2) and c"),
+        ("(a == 1) or (b == 2)", "((a == 1) or (b == 2)) and c"),
+        ("(a == 1 or b == 2)", "(a == 1 or b == 2) and c"),
+        ("a == 1", "a == 1 and c"),
+    ],
+)
+def test_a_filter_with_or_is_put_in_brackets_where_more_is_asked(text: str, joined: str) -> None:
+    assert join_with_filter(text, "c") == joined
+
+
+def test_keys_are_done_after_the_terminal_lost_the_focus() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        app = browsing.app
+        app.post_message(Key("j", None))
+        app.post_message(AppBlur())
+        await pilot.pause()
+        await pilot.pause()
+        assert not app.waiting_keys.is_busy
+        await press(browsing, pilot, "j", "j")
+        assert app.list_pane.cursor >= 2  # the one that came with the loss of the focus may be lost
+
+    run_steps(Browsing(), steps, SIZE)
+
+
+def test_a_time_behind_the_last_one_that_can_be_written_is_late() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        browsing.app._set_zone("America/New_York")
+        browsing.app._apply_time("9999-12-31 23:59")
+        await browsing.settle(pilot)
+        assert "no row is as late as" in browsing.screen_text
 
     run_steps(Browsing(), steps, SIZE)
 

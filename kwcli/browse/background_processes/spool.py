@@ -227,6 +227,13 @@ class SpooledRows:
         """How many of the rows that are still there are exchanges."""
         return self._exchanges[-1] - self._exchanges[self.first_block]
 
+    def find_first_time_ns(self) -> int:
+        """The time of the first row that is still there; 0 where there is none."""
+        try:
+            return self.find_row(self.first).time_ns
+        except (BlockLost, IndexError):
+            return 0
+
     def first_row_of_block(self, block: int) -> int:
         """The number of the first row of a block."""
         return self._begins[block]

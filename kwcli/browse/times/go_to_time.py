@@ -43,6 +43,7 @@ class TimeStep:
             offset = zone.local_time(first_ns // NS).utcoffset()
             offset_ns = 0 if offset is None else int(offset.total_seconds()) * NS
             wanted_ns = parse_moment(text).resolve_to_ns(first_ns, last_ns, offset_ns)
+            wanted_ns = min(wanted_ns, last_ns + 1)  # no row is later, and no later time has to be written
         except (BlockLost, IndexError, ValueError, OverflowError):
             return "there is no row"
         self._number, self._written = self._next_number(), text

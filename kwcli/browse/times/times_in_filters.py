@@ -14,11 +14,17 @@ from kwcli.output.short_texts import TimeZone
 
 __all__ = ["write_offsets_at_times"]
 
+# The field, with what stands before its value or values; quoted text, in which nothing is a time, is passed over.
+_FIELD: Final = re.compile(
+    r"""(?P<before>(?<![\w.\-])time\s*(?:(?:==|=|!=|<=|>=|<|>)\s*|\s(?:not\s+)?in\s*\(\s*(?=(?P<more>[^)]*))))
+    (?P<values>(?(more)[^)]*|(?:"[^"]*"|'[^']*'|[^\s()&|,"']+(?:[ ](?=\d?\d:\d\d))?[^\s()&|,"']*)))
+    |"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""",
+    re.VERBOSE | re.ASCII,
+)
 _TIME: Final = re.compile(
-    r"""(?P<before>\btime\s*(?:==|=|!=|<=|>=|<|>)\s*)
-    (?P<quote>["']?)
+    r"""(?P<quote>["']?)
     (?P<time>(?:(?P<day>\d{4}-\d\d-\d\d)(?:[T ](?=\d))?)?(?P<of_day>\d?\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)?)
-    (?P=quote)(?=[\s)]|$)""",
+    (?P=quote)""",
     re.VERBOSE | re.ASCII,
 )
 
@@ -41,9 +47,16 @@ def write_offsets_at_times(text: str, zone: TimeZone, first_ns: int) -> str:
         except (OverflowError, ValueError, OSError):
             return match[0]
         time = match["time"] if of_day else f"{day}T00:00"
-        return f"{match['before']}{match['quote']}{time}{offset}{match['quote']}"
+        return f"{match['quote']}{time}{offset}{match['quote']}"
 
-    return _TIME.sub(write_offset, text)
+    def write_offsets(match: re.Match[str]) -> str:
+        if match["before"] is None:
+            return match[0]
+        values = re.split(r"(\s*,\s*)", match["values"]) if match["more"] is not None else [match["values"]]
+        found = ((each, _TIME.fullmatch(each.rstrip())) for each in values)
+        return match["before"] + "".join(each if its is None else write_offset(its) for each, its in found)
+
+    return _FIELD.sub(write_offsets, text)
 
 
 def _find_offset(zone: TimeZone, seconds: int, *, naive: bool) -> str:
