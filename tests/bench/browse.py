@@ -144,7 +144,7 @@ def measure(path: Path) -> Seen:
             memory = [max(pair) for pair in zip(memory, screen.peak_memory_mb(), strict=True)]
         last_s = time.perf_counter() - screen.began_s
         os.write(screen.terminal, b"G")
-        rows = int(screen.wait_for(rb"(?<![\d,])([\d,]+) of \1(?![\d,])")[1].replace(b",", b""))
+        rows = int(screen.wait_for(rb"(?<![\d,])([\d,]+) of \1(?=\d\d:\d\d:|(?![\d,]))")[1].replace(b",", b""))
         os.write(screen.terminal, b"g")
         screen.wait_for(rb" 1 of ")
         number = 1
