@@ -44,6 +44,8 @@ _NOT_COORDINATOR: Final = 16
 _NOT_CONTROLLER: Final = 41
 # A broker that has become leader or coordinator knows it within a moment.
 _LASTING_NS: Final = 3 * NS
+# So many answers that name the same are no chance.
+_ASKED_LEAST: Final = 3
 # Kind of a subject → the key type with which its coordinator is looked up.
 _KEY_TYPES: Final = {"group": 0, "transactional_id": 1}
 
@@ -120,14 +122,12 @@ def _make_finding(
         "address": address,
         "node_id": number if named is None else named,
         "error": error_name(code),
-    }
-    about |= {
         "clients": clients[:LISTED],
         "broker": address,
         "api": name_of_api_key(apis[0]) if len(apis) == 1 else None,
+        "apis": [name_of_api_key(key) for key in apis],
+        "client_id": clients[0] if len(clients) == 1 else None,
     }
-    about["apis"] = [name_of_api_key(key) for key in apis]
-    about["client_id"] = clients[0] if len(clients) == 1 else None
     if kind == "topic":
         places = sorted(
             {
@@ -145,9 +145,10 @@ def _make_finding(
     others = _find_answering_nodes(case, clients, address, about["node_id"]) if kind == "topic" else []
     about["to"] = f": node {escape_for_sentence(others)}" if others else None
     about["proof"] = proof
-    went_on = all(case.done.get((key[2], key[1], key[4]), 0) > seen.last for key, seen in some.items())
-    # Of a topic's partitions others are elsewhere.
-    went_on = went_on and kind != "topic"
+    # Of a topic's partitions others are elsewhere, so that a success there says nothing.
+    went_on = kind != "topic" and all(
+        case.done.get((key[2], key[1], key[4]), 0) > seen.last for key, seen in some.items()
+    )
     about["successes"] = describe_other_successes(case, subjects[0], [*some], whole) if len(subjects) == 1 else None
     row = FINDINGS["other-node-answers"]
     return Found("other-node-answers", row.went_on if went_on else row.severity, whole, about)
@@ -197,9 +198,6 @@ def _are_leaders_unchanged(case: Case, key: ErrorKey, seen: Observation) -> bool
         and seen.last > min(last_ns, asked.last)
         and not is_served
     )
-
-
-_ASKED_LEAST: Final = 3
 
 
 def _find_proof_of_coordinators(case: Case, address: str, some: dict[ErrorKey, Observation]) -> _Proof | None:
