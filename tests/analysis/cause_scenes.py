@@ -162,6 +162,45 @@ def share(
     return scene
 
 
+def held_long(
+    *ages: float, released: bool = False, renewed: bool = False, gone: bool = False, lock_ms: int = 5000
+) -> Scene:
+    """A member of a share group that holds records for so long, and another one that gets them when the lock has ended.
+
+    `released`: it gives them back at once; `renewed`: it renews the lock; `gone`: it does nothing more.
+    """
+    identity, at = UUID(int=7), 1.0
+    parts = [{"partition_index": 0, "leader_id": 1, "replica_nodes": [1], "isr_nodes": [1]}]
+    listed = {"topics": [{"name": "thumbs", "topic_id": identity, "partitions": parts}]}
+    scene = Scene().ask(0, (METADATA, 12), {}, listed, client="slow")
+
+    def get_records(at: float, client: str, first: int, count: int) -> None:
+        acquired = {"first_offset": first, "last_offset": first + 9, "delivery_count": count}
+        part = {"partition_index": 0, "records": b"", "acquired_records": [acquired]}
+        answer = {"acquisition_lock_timeout_ms": lock_ms, "responses": [{"topic_id": identity, "partitions": [part]}]}
+        scene.ask(at, (SHARE_FETCH, 2), {"group_id": "mailer", "member_id": client}, answer, client=client)
+
+    def acknowledge(at: float, client: str, first: int, kind: int) -> None:
+        batches = [{"first_offset": first, "last_offset": first + 9, "acknowledge_types": [kind]}]
+        asked = {"topic_id": identity, "partitions": [{"partition_index": 0, "acknowledgement_batches": batches}]}
+        done = {"topic_id": identity, "partitions": [{"partition_index": 0}]}
+        request = {"group_id": "mailer", "member_id": client, "topics": [asked]}
+        answer = {"acquisition_lock_timeout_ms": lock_ms, "responses": [done]}
+        scene.ask(at, (SHARE_ACKNOWLEDGE, 2), request, answer, client=client)
+
+    for number, age in enumerate(ages):
+        first, again = 10 * number, at + max(age, 5.0) + 0.2
+        get_records(at, "slow", first, 1)
+        if released or renewed:
+            acknowledge(at + 1, "slow", first, 2 if released else 4)
+        if age > lock_ms / 1000 or released:
+            get_records(again if age > 5 else at + age + 0.2, "quick", first, 2)
+        if not (gone or released):
+            acknowledge(at + age + 0.5, "slow", first, 1)
+        at += age + 1
+    return scene
+
+
 def moved(
     seconds: int,
     *,
@@ -422,6 +461,12 @@ CAUSE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         "INVALID_RECORD_STATE (ShareAcknowledge); records are",
     ),
     (
+        *("share-lock-ended", held_long(8, 8, 9), "warning"),
+        "slow (share group mailer) holds records of thumbs for longer than their lock lasts, 5s: quick got 30 of them"
+        " again, after 8.2s to 9.2s; it acknowledges them 8.5s to 9.5s after getting them, and no error says that",
+    ),
+    ("share-lock-ended", held_long(6), "note", "quick got 10 of them again, after 6.2s; it acknowledges them 6.5s"),
+    (
         *("move-stalled", moved(40), "warning"),
         "the move of orders-0 to node 2 has not ended after 35s: the replication throttle (10.0kB/s, set by ops at"
         " 14:13:20 UTC) is lower than what is written there (2",
@@ -517,6 +562,10 @@ CAUSE_NEAR: Final[list[tuple[str, Scene]]] = [
     ("entry-closed", outdated(12)),
     ("share-lock-ended", share(2, 2, 2)),
     ("share-lock-ended", share(12, 12, refused=False)),
+    ("share-lock-ended", held_long(4, 4, 4)),
+    ("share-lock-ended", held_long(8, 8, 8, released=True)),
+    ("share-lock-ended", held_long(5.5, 5.5, 5.5, renewed=True)),
+    ("share-lock-ended", held_long(8, gone=True)),
     ("share-lock-ended", share(2, 2, 2, asked_twice=True)),
     ("move-stalled", moved(40, ends=True)),
     ("move-stalled", moved(40, throttle=100_000)),

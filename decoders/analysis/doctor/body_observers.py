@@ -6,7 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.doctor.groups.observe_members import observe_assignment, observe_subscription
-from decoders.analysis.doctor.groups.observe_share_locks import observe_acquired_records
+from decoders.analysis.doctor.groups.observe_share_locks import (
+    observe_acknowledged_records,
+    observe_acquired_records,
+)
 from decoders.analysis.doctor.ids_and_logins.observe_addresses import (
     observe_coordinator,
     observe_described_cluster,
@@ -83,6 +86,7 @@ from decoders.protocol_facts.api_keys import (
     PRODUCE,
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
+    SHARE_ACKNOWLEDGE,
     SHARE_FETCH,
     SYNC_GROUP,
 )
@@ -484,6 +488,13 @@ _LED: Final = ("partition_index", "leader", "leader_epoch")
 _BEAT: Final = BodyObserver(
     observe_group_heartbeat, ("group_id", "member_id", "member_epoch"), ("error_code", "member_epoch")
 )
+_SHARED: Final = (
+    *("group_id", "member_id", "share_session_epoch", "topics[].topic_id", "topics[].partitions[].partition_index"),
+    *(
+        f"topics[].partitions[].acknowledgement_batches[].{name}"
+        for name in ("first_offset", "last_offset", "acknowledge_types")
+    ),
+)
 
 # API key → its observer.
 BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
@@ -590,13 +601,22 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
     ),
     SHARE_FETCH: BodyObserver(
         observe_acquired_records,
-        ("group_id", "topics[].topic_id", "topics[].partitions[].acknowledgement_batches[].first_offset"),
+        _SHARED,
         (
-            *("acquisition_lock_timeout_ms", "responses[].topic_id", "responses[].partitions[].partition_index"),
+            *("error_code", "acquisition_lock_timeout_ms", "responses[].topic_id"),
+            *(f"responses[].partitions[].{name}" for name in ("partition_index", "acknowledge_error_code")),
             *(
                 f"responses[].partitions[].acquired_records[].{name}"
                 for name in ("first_offset", "last_offset", "delivery_count")
             ),
+        ),
+    ),
+    SHARE_ACKNOWLEDGE: BodyObserver(
+        observe_acknowledged_records,
+        _SHARED,
+        (
+            *("error_code", "acquisition_lock_timeout_ms", "responses[].topic_id"),
+            *(f"responses[].partitions[].{name}" for name in ("partition_index", "error_code")),
         ),
     ),
     52: BodyObserver(_observe_controller_election),

@@ -31,6 +31,7 @@ from decoders.analysis.doctor.diagnosis_input import (
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER, SEVERITIES, TOO_FEW_REPLICAS
 from decoders.analysis.doctor.frequent.frequent_requests import FREQUENT_REQUESTS, explain_metadata_requests
 from decoders.analysis.doctor.groups.added_partition_findings import ADDED_PARTITIONS
+from decoders.analysis.doctor.groups.ended_lock_findings import ENDED_LOCKS
 from decoders.analysis.doctor.groups.member_findings import MEMBERS
 from decoders.analysis.doctor.groups.rebalance_findings import REBALANCES
 from decoders.analysis.doctor.ids_and_logins.id_and_login_findings import (
@@ -659,6 +660,7 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
         *MOVES,
         *FREQUENT_REQUESTS,
         *ADDED_PARTITIONS,
+        *ENDED_LOCKS,
         _find_unhealthy_partitions,
         _find_replicas_out_of_sync,
         _find_lagging_followers,

@@ -18,6 +18,7 @@ from decoders.analysis.doctor.resent_batches import (
     read_evidence,
     set_file_name_in_evidence,
 )
+from decoders.analysis.groups.share_deliveries import ShareDeliveries
 from decoders.errors import Malformed
 from decoders.limits import (
     EVIDENCE_MAX,
@@ -27,7 +28,7 @@ from decoders.limits import (
     PARTITIONS_REMEMBERED_MAX,
 )
 from decoders.wire.format_and_escape_text import format_rfc3339
-from decoders.wire.state_serialization import pack, state_fields, unpack
+from decoders.wire.state_serialization import add_fields_to_older_state, pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Exchange
@@ -281,6 +282,7 @@ class Observations:
         self.left_out = 0
         self.sent = SentBatches()
         self.sampled_keys = KeysOfWriters()
+        self.shared = ShareDeliveries()
         # Kind → subjects and observations, as they were when there were so many: findings ask for a hundred kinds. Each
         # kind is put in order when it is asked for.
         self._by_kind: dict[Any, list[tuple[Any, Observation]]] = {}
@@ -358,20 +360,25 @@ class Observations:
         other.sampled_keys.hash_keys()
         self.left_out += other.left_out
         self.sent.merge(other.sent)
+        self.shared.merge(other.shared)
         for key, each in other._found.items():
             self.get_or_make(*key).merge(each)
 
     def export(self) -> bytes:
         """The state, for `resume`."""
         self.sampled_keys.hash_keys()
-        return pack([self.left_out, self.sent.state(), [[key, each.state()] for key, each in self._found.items()]])
+        items = [[key, each.state()] for key, each in self._found.items()]
+        return pack([self.left_out, self.sent.state(), items, self.shared.export()])
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
         self._grouped = 0
         self.produced, self.fetched, self.sampled_keys = {}, {}, KeysOfWriters()
-        self.left_out, sent, items = state_fields(unpack(state), int, list, list)
-        self.sent = SentBatches.make_resumed(sent)
+        whole = add_fields_to_older_state(unpack(state), 3, 3, b"")
+        self.left_out, sent, items, shared = state_fields(whole, int, list, list, bytes)
+        self.sent, self.shared = SentBatches.make_resumed(sent), ShareDeliveries()
+        if shared:
+            self.shared.resume(shared)
         for item in items:
             key, each = state_fields(item, tuple, list)
             if not key or not isinstance(key[0], str) or not all(isinstance(part, _PART) for part in key):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.api_declaration import Side
 
-__all__ = ["ShareDeliveries", "list_acknowledged_ranges", "share_delivery_paths"]
+__all__ = ["EndedLock", "ShareDeliveries", "list_acknowledged_ranges", "share_delivery_paths"]
 
 _MS: Final = 1_000_000
 # Resource types of DescribeConfigs, and the settings that limit deliveries, of a broker and of a group.
@@ -40,7 +40,10 @@ _DEFAULT_LIMIT: Final = 5
 _DEFAULT_LOCK_MS: Final = 30_000
 _ACQUIRED: Final = -1
 _CLOSED: Final = -2
+_RELEASE: Final = 2
 _RENEW: Final = 4
+# A lock may seem to be shorter by this part of it: it begins when the broker gives records, before they arrive.
+_SOONER: Final = 50
 # Type of an acknowledgement → what becomes of the records.
 _OUTCOMES: Final = {0: "accepted", 1: "accepted", 2: "released", 3: "rejected"}
 
@@ -61,6 +64,19 @@ class ShareEvent(NamedTuple):
     last: int
     deliveries: int
     lock_ms: int
+
+
+class EndedLock(NamedTuple):
+    """Records from `first` to `last` that somebody got again as the lock of who had `acquired` them had run out.
+
+    `late_ns`: how long after getting them their holder acknowledged them, 0: not at all.
+    """
+
+    acquired: ShareEvent
+    again: ShareEvent
+    first: int
+    last: int
+    late_ns: int
 
 
 class _HeldRange:
@@ -201,6 +217,14 @@ class ShareDeliveries:
 
     # Rows.
 
+    def list_ended_locks(self) -> Iterator[tuple[str, str, EndedLock]]:
+        """Group, topic and what ended, for all records that were delivered again after their lock."""
+        for (group, topic, _), events in sorted(self.events.items(), key=lambda item: item[0]):
+            if topic:
+                closed = self.events.get((group, "", -1), set())
+                for each in _find_ended_locks(sorted(events | closed)):
+                    yield group, topic, each
+
     def delivery_limit(self, group: str) -> int:
         """How often a record of a group is delivered at most: as the capture shows it, else Kafka's default."""
         own = self.limits.get((_GROUP, group))
@@ -278,6 +302,43 @@ def _replay_events(events: Iterable[ShareEvent], limit: int, now_ns: int) -> lis
         else:
             made.append(each)
     return made
+
+
+def _find_ended_locks(events: list[ShareEvent]) -> list[EndedLock]:
+    """The records of a partition that were delivered again after the time for which the answers say they are locked.
+
+    Who closes its session, or releases records, gives them back; who is not heard again may be gone.
+    """
+    heard = {event.member: event.time_ns for event in events}
+    held: list[_HeldRange] = []
+    ended: list[EndedLock] = []
+    for event in events:
+        if event.kind == _ACQUIRED:
+            for each in held:
+                first, last = max(each.first, event.first), min(each.last, event.last)
+                its = each.event
+                if first <= last and its.deliveries < event.deliveries and its.lock_ms > 0:
+                    soonest = each.expires_ns - its.lock_ms * _MS // _SOONER
+                    if soonest <= event.time_ns <= heard[its.member]:
+                        ended.append(EndedLock(its, event, first, last, 0))
+            held = [
+                *_split_ranges(held, event.first, event.last, keep=False),
+                _HeldRange(event, event.first, event.last),
+            ]
+        elif event.kind == _CLOSED:
+            held = [each for each in held if each.event.member != event.member]
+        elif event.kind == _RENEW:
+            held = _split_ranges(held, event.first, event.last, keep=True)
+            for each in held:
+                if event.first <= each.first <= event.last and each.event.member == event.member:
+                    each.expires_ns = event.time_ns + _lock_duration_ns(event if event.lock_ms > 0 else each.event)
+        else:
+            for place, old in enumerate(ended):
+                is_its = old.acquired.member == event.member and event.first <= old.first <= event.last
+                if is_its and not old.late_ns and event.kind != _RELEASE and old.again.member != event.member:
+                    ended[place] = old._replace(late_ns=event.time_ns - old.acquired.time_ns)
+            held = _split_ranges(held, event.first, event.last, keep=False)
+    return ended
 
 
 def _have_same_state(one: _HeldRange, other: _HeldRange) -> bool:

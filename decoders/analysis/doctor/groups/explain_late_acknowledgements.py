@@ -6,7 +6,15 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, Final
 
-from decoders.analysis.doctor.diagnosis_input import LISTED, MS, Case, Found, merge_observations, name_of_api_key
+from decoders.analysis.doctor.diagnosis_input import (
+    LISTED,
+    MS,
+    Case,
+    Found,
+    escape_for_sentence,
+    merge_observations,
+    name_of_api_key,
+)
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.groups.observe_share_locks import INVALID_RECORD_STATE
 from decoders.analysis.doctor.observations import Observation
@@ -15,7 +23,7 @@ from decoders.protocol_facts.api_keys import SHARE_ACKNOWLEDGE, SHARE_FETCH
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.format_and_escape_text import describe_duration
 
-__all__ = ["explain_late_acknowledgements"]
+__all__ = ["describe_range_of_durations", "explain_late_acknowledgements"]
 
 # The default of group.share.record.lock.duration.ms, where answers do not say how long records are locked.
 _LOCK_MS: Final = 30_000
@@ -50,9 +58,11 @@ def explain_late_acknowledgements(case: Case) -> Iterator[tuple[Found, set[Error
         apis = {name_of_api_key(key[1]) for key in some}
         about |= {"error": error_name(INVALID_RECORD_STATE), "api": apis.pop() if len(apis) == 1 else None}
         about["by"] = f" ({about['api']})" if about["api"] else None
-        about |= {"lock": describe_duration(lock_ms), "verb": "acknowledges" if len(clients) == 1 else "acknowledge"}
-        least, most = (describe_duration(round(find(late) / MS, -2)) for find in (min, max))
-        about["after"] = least if least == most else f"{least} to {most}"
+        verb = "acknowledges" if len(clients) == 1 else "acknowledge"
+        about["what"] = (
+            f"{verb} records of {escape_for_sentence(topic)} {describe_range_of_durations(late)} after getting them,"
+            f" and their lock ends after {describe_duration(lock_ms)}: {about['error']}{about['by'] or ''}"
+        )
         done = _find_last_acknowledgement(case, group, clients, topic)
         deliveries = acquired.most["deliveries"]
         about["again"] = f"; records are delivered up to {deliveries:,} times" if deliveries > 1 else None
@@ -61,6 +71,12 @@ def explain_late_acknowledgements(case: Case) -> Iterator[tuple[Found, set[Error
         kind = FINDINGS["share-lock-ended"]
         severity = kind.went_on if done > whole.last else kind.severity
         yield Found("share-lock-ended", severity, whole, about), {*some}
+
+
+def describe_range_of_durations(some: list[int]) -> str:
+    """Words for durations in ns, in tenths of seconds: `8s`, `8s to 9.5s`."""
+    least, most = (describe_duration(round(find(some) / MS, -2)) for find in (min, max))
+    return least if least == most else f"{least} to {most}"
 
 
 def _find_last_acknowledgement(case: Case, group: str, clients: list[str], topic: str | None) -> int:

@@ -12,13 +12,24 @@ if TYPE_CHECKING:
     from decoders.analysis.doctor.observations import Observations
     from decoders.exchanges.exchange import Exchange
 
-__all__ = ["INVALID_RECORD_STATE", "observe_acquired_records", "observe_refused_acknowledgements"]
+__all__ = [
+    "INVALID_RECORD_STATE",
+    "observe_acknowledged_records",
+    "observe_acquired_records",
+    "observe_refused_acknowledgements",
+]
 
 INVALID_RECORD_STATE: Final = 121
 
 
+def observe_acknowledged_records(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
+    """Observe the records that a member acknowledges on their own."""
+    seen.shared.learn(exchange)
+
+
 def observe_acquired_records(seen: Observations, exchange: Exchange, client: str) -> None:
     """Observe the records that a member acquires, how long for and how often delivered, and those it acknowledges."""
+    seen.shared.learn(exchange)
     request, answer = view_or_empty(exchange, "request"), view_or_empty(exchange, "response")
     group, time_ns = str(request.get("group_id")), exchange.response_ns or exchange.time_ns
     lock_ms = answer.get("acquisition_lock_timeout_ms") or 0
@@ -35,6 +46,8 @@ def observe_acquired_records(seen: Observations, exchange: Exchange, client: str
                 its.count_exchange(exchange)
                 its.keep_greatest("lock", lock_ms)
                 its.keep_greatest("deliveries", acquired.get("delivery_count") or 0)
+                if (acquired.get("delivery_count") or 0) > 1:
+                    seen.get_or_make("delivered-again", group, client, topic).count_answer(exchange)
                 if len(its.names.get("ranges", ())) < NAMES_OBSERVED_MAX:
                     first, last = acquired.get("first_offset", 0), acquired.get("last_offset", -1)
                     its.count_name("ranges", f"{part.get('partition_index', 0)} {first} {last} {time_ns}")

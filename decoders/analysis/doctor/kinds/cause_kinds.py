@@ -31,9 +31,8 @@ CAUSE_KINDS: Final[dict[str, FindingKind]] = {
     ),
     "share-lock-ended": FindingKind(
         ERROR,
-        "{clients} (share group {group}) {verb} records of {topic} {after} after getting them, and their lock ends"
-        " after {lock}: {error}{by}{again}",
-        "when the lock ends, the broker gives the records to the next member that asks, and archives them after"
+        "{clients} (share group {group}) {what}{again}",
+        "when the lock ends, the broker gives the records to the next member that asks{twice}, and archives them after"
         " group.share.delivery.count.limit deliveries (5 by default): nobody gets them again",
         "raise share.record.lock.duration.ms of the group (group.share.record.lock.duration.ms of brokers) above the"
         " time that a batch takes, get fewer records at once (max.poll.records), or renew the lock during the work"
