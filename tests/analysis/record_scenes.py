@@ -112,7 +112,38 @@ def passed_by_reset() -> Scene:
     return commit(scene, 5, 30)
 
 
+def damaged(*bits: int, lines: int = 2, written: bool = False) -> Scene:
+    """Fetches of one batch, each with a bit of its records turned over, on connections in turns.
+
+    `written`: a producer wrote the batch before, without a fault.
+    """
+    sound = batch_of(3, first=20, producer_id=7, producer_epoch=0, base_sequence=4)
+    scene = Scene()
+    if written:
+        put(scene, 0, sound, 20, client="shop")
+    for turn, bit in enumerate(bits):
+        data = bytearray(sound)
+        data[-1] ^= 1 << bit
+        part = {"partition_index": 0, "high_watermark": 30, "log_start_offset": 0, "records": bytes(data)}
+        answer = {"responses": [{"topic": PLACE, "partitions": [part]}]}
+        asked = {"topics": [{"topic": PLACE, "partitions": [{"partition": 0, "fetch_offset": 20}]}]}
+        scene.ask(1 + turn, (FETCH, 11), asked, answer, client="reader", line=turn % lines)
+    return scene
+
+
 RECORD_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
+    (
+        *("records-corrupt", damaged(1, 1, 1, written=True), "error"),
+        "batches fetched by reader on orders have a wrong checksum: orders-0 offsets 20 to 22, the same bytes each time"
+        " (3), on 2 connections; shop wrote it at 14:13:20 UTC with this checksum, which was right then",
+    ),
+    (
+        "records-corrupt",
+        damaged(1, 2),
+        "error",
+        "reader on orders have a wrong checksum: orders-0 offsets 20 to 22, with other",
+    ),
+    ("records-corrupt", damaged(1, 1, lines=1), "error", "on orders have a wrong checksum: orders-0 offsets 20 to 22"),
     (
         "written-twice",
         written((0, 0, 5), (0.3, 1, 40), producer=7),

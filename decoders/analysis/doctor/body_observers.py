@@ -47,6 +47,7 @@ from decoders.analysis.doctor.observe_positions import (
     observe_transactional_batch,
     observe_unread_answer,
 )
+from decoders.analysis.doctor.records.damaged_batches import observe_damaged_batch
 from decoders.analysis.doctor.refused.explain_foreign_nodes import INCONSISTENT_CLUSTER_ID
 from decoders.analysis.doctor.refused.observe_changes import CHANGING, observe_changes
 from decoders.analysis.doctor.refused.observe_refusals import FETCH_OF_ZSTD, TOO_LARGE, UNSUPPORTED_COMPRESSION
@@ -351,7 +352,7 @@ def _observe_fetched_partition(
             begin = head.base_offset if asked is None else asked
         position = head.last_offset + 1
         if head.magic < 2 or not head.sound:
-            _observe_fetched_batch(seen, exchange, client, topic, head)
+            _observe_fetched_batch(seen, exchange, client, (topic, number), head)
     if begin is not None and head.codec == "zstd" and (exchange.api_version or 0) < FETCH_OF_ZSTD:
         unread = seen.get_or_make("codec-too-new", client, topic, "zstd")
         unread.count_exchange(exchange)
@@ -384,13 +385,13 @@ def _observe_fetched_partition(
 
 
 def _observe_fetched_batch(
-    seen: Observations, exchange: Exchange, client: str, topic: str | None, head: BatchHead
+    seen: Observations, exchange: Exchange, client: str, place: tuple[str | None, Any], head: BatchHead
 ) -> None:
     """Observe the format and the checksum of a batch that a Fetch got."""
     if head.magic < 2:
-        seen.get_or_make("old-format", client, topic, "fetches").count_exchange(exchange)
+        seen.get_or_make("old-format", client, place[0], "fetches").count_exchange(exchange)
     if not head.sound:
-        seen.get_or_make("crc", client, topic, "fetched").count_exchange(exchange)
+        observe_damaged_batch(seen, exchange, client, place, head)
 
 
 def _observe_stopped_position(

@@ -39,6 +39,10 @@ def _clients(found: Found) -> set[str]:
     return {*(values.get("clients") or ()), *(str(values[key]) for key in ("client_id", "client") if values.get(key))}
 
 
+def _topics_and_clients(found: Found) -> set[str]:
+    return {f"{topic} {client}" for topic in _topics(found) for client in _clients(found)}
+
+
 def _brokers(found: Found) -> set[str]:
     return {found.values["broker"]} if found.values.get("broker") else set()
 
@@ -169,6 +173,7 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     *((cause, ("replicas-missing", "under-replicated"), _topics) for cause in ("isr-shrunk", "isr-flapping")),
     ("leaders-move", ("leader-moved",), _topics),
     ("records-corrupt", ("records-refused",), _topics),
+    ("records-corrupt", ("offset-out-of-range", "read-again", "group-behind", "lag-growing"), _topics_and_clients),
     *((cause, ("request-closed", "request-odd"), _clients) for cause in ("header-tags", "array-beyond-frame")),
     ("leader-missing", ("metadata-storm",), _clients),
     ("topic-unknown", ("metadata-storm",), _clients),

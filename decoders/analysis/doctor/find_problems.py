@@ -51,6 +51,7 @@ from decoders.analysis.doctor.position_findings import (
     describe_abort,
     list_holding_transactions,
 )
+from decoders.analysis.doctor.records.damaged_batches import DAMAGED_BATCHES
 from decoders.analysis.doctor.refusal_findings import REFUSALS
 from decoders.analysis.doctor.refused.errors_with_codes import describe_other_successes
 from decoders.analysis.doctor.refused.explain_positions_outside import explain_position_outside
@@ -540,8 +541,6 @@ def _find_reread_offsets(case: Case) -> Iterator[Found]:
 
 
 def _find_bad_records(case: Case) -> Iterator[Found]:
-    for (client, topic, how), seen in case.seen.items_of_kind("crc"):
-        yield case.make_finding("records-corrupt", seen, client=client, client_id=client, topic=topic, how=how)
     old: dict[tuple[str, str], dict[str, Observation]] = defaultdict(dict)
     for (client, topic, does), seen in case.seen.items_of_kind("old-format"):
         old[client, does][str(topic)] = seen
@@ -676,6 +675,7 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
         find_new_codecs,
     ),
     *(
+        *DAMAGED_BATCHES,
         _find_bad_records,
         _find_inefficient_producers,
         *SEQUENCES,

@@ -446,6 +446,18 @@ class SentBatches:
         """The batches that were accepted at two offsets."""
         return (its for its in self._list_batches_tried_again() if its.is_written_twice)
 
+    def find_accepted_batch(self, place: tuple[str | None, int], offset: int, crc: int) -> tuple[int, str, bool] | None:
+        """When a batch was written that was accepted at an offset, by which client, and whether with this checksum.
+
+        Of batches without a sequence number the partition is not remembered: they are found by their checksum.
+        """
+        for _, its in self._list_all():
+            if (its.topic, its.offsets) == (place[0], (offset, offset)) and its.checksums is not None:
+                alike = its.checksums == (crc, crc)
+                if its.place[0] == place[1] or (alike and its.place[0] is None):
+                    return its.began, its.client, alike
+        return None
+
     def find_misrouted_batches(self) -> list[MisroutedBatch]:
         """The batches that went to another topic or partition than they were made for; `source` is a SentAgain."""
         if not self._has_doubtful_sequences():

@@ -13,11 +13,8 @@ PRODUCER_KINDS: Final[dict[str, FindingKind]] = {
     "records-corrupt": FindingKind(
         ERROR,
         "batches {how} by {client} on {topic} have a wrong checksum",
-        "bytes changed after the checksum was computed: a disk or memory of the broker, network cards, a proxy, or the"
-        " producer's own fault; a broker checks batches when they are written, so of those fetched its log is the"
-        " likeliest place",
-        "look for this error in logs of brokers and consumers, and at the disks of the partition's leader;"
-        " `kw sniff --records` shows these batches with crc bad",
+        "{meaning}",
+        "{remedy}",
     ),
     "values-undecodable": FindingKind(
         ERROR,
