@@ -19,7 +19,7 @@ __all__ = [
 Error = TypeVar("Error", bound=BaseException)
 
 
-def without_frames(error: Error) -> Error:
+def strip_traceback(error: Error) -> Error:
     """`error` itself without traceback, cause and context, to be kept as a value.
 
     The traceback of an error refers to the functions that it went through, and so to the buffers that they read: a

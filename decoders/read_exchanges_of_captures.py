@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 from decoders.capture.decompress_gzip_zstd_lz4 import COMPRESSED, PIECE_SIZE, inflate_pieces
 from decoders.capture.merge_captures import merge_segments
 from decoders.capture.read_capture import CaptureReader
-from decoders.errors import DecodeError, without_frames
+from decoders.errors import DecodeError, strip_traceback
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.exchange import Exchange, Settled
 from decoders.exchanges.segments_to_exchanges import Engine
@@ -105,7 +105,7 @@ def _read_segments(
             if reader.problem is not None:
                 break
     except DecodeError as failure:
-        problem = without_frames(failure)
+        problem = strip_traceback(failure)
     yield reader.finish()
     problem = problem or reader.problem
     if problem is not None:

@@ -241,7 +241,7 @@ def test_named_tuples_are_those_of_the_library() -> None:
 
 
 def test_an_error_that_is_kept_keeps_no_frames() -> None:
-    """The name bound by `except … as error` is assigned, returned or stored only as `without_frames(error)`."""
+    """The name bound by `except … as error` is assigned, returned or stored only as `strip_traceback(error)`."""
     offenders = [
         f"{path.relative_to(ROOT)}:{line}"
         for module, (path, _) in trees().items()

@@ -22,8 +22,8 @@ from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.find_client_library import format_library
 from decoders.exchanges.partitions_in_exchange import iterate_partitions_of_exchange, partition_paths
 from decoders.exchanges.topic_and_node_names import values_at_path
-from decoders.filters.filter_field_table import entity_names_of_both_sides, entity_paths
-from decoders.filters.read_partitions_and_records import structure_needs
+from decoders.filters.filter_field_table import entity_name_paths, entity_names_of_both_sides
+from decoders.filters.read_partitions_and_records import record_and_topic_paths
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.schema.api_declaration import Side
@@ -169,7 +169,7 @@ def _topic_arrays_of_side(api_key: int, side: Side) -> tuple[tuple[str, str], ..
     None where topics are elsewhere too.
     """
     fields: dict[str, list[str]] = {}
-    for path in entity_paths(api_key, side, "topicName"):
+    for path in entity_name_paths(api_key, side, "topicName"):
         match = _ELEMENT.fullmatch(path)
         if match is None or match[2] not in TOPIC_FIELDS:
             return None
@@ -280,7 +280,7 @@ def _deduplicate_values(values: Sequence[Any]) -> Sequence[Any]:
 def paths_of_dimensions(names: Sequence[str], api_key: int, side: Side) -> frozenset[str]:
     """The paths that these dimensions read of a side of an API."""
     entities = [DIMENSIONS[name].entity for name in names if DIMENSIONS[name].entity]
-    found = frozenset(path for entity in entities for path in entity_paths(api_key, side, entity))
+    found = frozenset(path for entity in entities for path in entity_name_paths(api_key, side, entity))
     if any(DIMENSIONS[name].of_values for name in names):
-        found = found.union(structure_needs(api_key, side))
+        found = found.union(record_and_topic_paths(api_key, side))
     return found | partition_paths(api_key, side, topics=True) if "partition" in names else found

@@ -54,7 +54,7 @@ class CompressedInput:
     def peek(self, size: int) -> bytes:
         """The next bytes without taking them; fewer at the end."""
         data = self.take_bytes(size)
-        self.put_back(data)
+        self.put_back_bytes(data)
         return data
 
     def take_bytes(self, size: int) -> bytes:
@@ -72,13 +72,13 @@ class CompressedInput:
         self._from += len(data)
         return data
 
-    def take_available(self) -> bytes:
+    def take_available_bytes(self) -> bytes:
         """The next bytes, as many as are there; none at the end."""
         return self.take_bytes(len(self._held) - self._from) or self.take_bytes(1) + self.take_bytes(
             len(self._held) - self._from
         )
 
-    def put_back(self, data: bytes) -> None:
+    def put_back_bytes(self, data: bytes) -> None:
         """Put back the latest bytes taken, to be taken again."""
         if self._from >= len(data):
             self._from -= len(data)
@@ -90,20 +90,20 @@ class CompressedInput:
         """The next `size` bytes; raises Truncated where the input ends before."""
         data = self.take_bytes(size)
         if len(data) < size:
-            raise self.cut_off_error()
+            raise self.make_cut_off_error()
         return data
 
-    def count_plain(self, plain: bytes) -> bytes:
+    def count_and_return_plain_bytes(self, plain: bytes) -> bytes:
         """Count plain bytes in `made`, and return them."""
         self.made += len(plain)
         return plain
 
-    def cut_off_error(self) -> DecodeError:
+    def make_cut_off_error(self) -> DecodeError:
         """The error of an input that ends inside a member or frame."""
         text = f"the {self.codec} data is cut off after {format_bytes(self.made)} of capture"
         return Truncated(text, offset=self.at)
 
-    def corruption_error(self, why: object) -> DecodeError:
+    def make_corruption_error(self, why: object) -> DecodeError:
         """The error of data that does not match its checksum or size, or cannot be decompressed."""
         text = str(why)
         text = next((words for sign, words in WORDS.items() if sign in text), text)
@@ -118,12 +118,12 @@ def inflate_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
     while head := _peek_next_head(packed):
         if SKIPPABLE.match(head) and packed.codec != "gzip":
             packed.codec = packed.codec or "zstd or lz4"
-            _skip_frame(packed)
+            _skip_skippable_frame(packed)
             continue
         found = next(((codec, inflate) for magic, codec, inflate in CODECS if head.startswith(magic)), None)
         if found is None or known not in (None, found[1]):
             if any(magic.startswith(head) and inflate is known for magic, _, inflate in CODECS):
-                raise packed.cut_off_error()
+                raise packed.make_cut_off_error()
             text = f"garbage at byte {packed.at:,}, behind the {packed.codec} data: {quote_first_bytes(head)}"
             raise Malformed(text, offset=packed.at)
         packed.codec, known = found
@@ -133,11 +133,11 @@ def inflate_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _peek_next_head(packed: CompressedInput) -> bytes:
     """The first bytes of the next member or frame; zeros behind a gzip member are padding, as for gzip itself."""
     while packed.codec == "gzip" and packed.peek(1) == b"\0":
-        packed.put_back(packed.take_available().lstrip(b"\0"))
+        packed.put_back_bytes(packed.take_available_bytes().lstrip(b"\0"))
     return packed.peek(4)
 
 
-def _skip_frame(packed: CompressedInput) -> None:
+def _skip_skippable_frame(packed: CompressedInput) -> None:
     left = int.from_bytes(packed.take_exactly(8)[4:], "little")
     while left:
         left -= len(packed.take_exactly(min(left, PIECE_SIZE)))
@@ -161,34 +161,34 @@ def _inflate_gzip(packed: CompressedInput) -> Iterator[bytes]:
     crc = size = 0
     data = b""
     while not engine.eof:
-        data = data or packed.take_available()
+        data = data or packed.take_available_bytes()
         before = engine.copy()
         try:
             plain = engine.decompress(data, PIECE_SIZE)
         except zlib.error as error:
             for plain in _inflate_up_to_fault(before, data):
-                yield packed.count_plain(plain)
-            raise packed.corruption_error(error) from None
+                yield packed.count_and_return_plain_bytes(plain)
+            raise packed.make_corruption_error(error) from None
         if not (data or plain or engine.eof):
-            raise packed.cut_off_error()
+            raise packed.make_cut_off_error()
         crc = zlib.crc32(plain, crc)
         size += len(plain)
         if plain:
-            yield packed.count_plain(plain)
+            yield packed.count_and_return_plain_bytes(plain)
         data = engine.unconsumed_tail
-    packed.put_back(engine.unused_data)
+    packed.put_back_bytes(engine.unused_data)
     trailer = packed.take_exactly(8)
     if int.from_bytes(trailer[:4], "little") != crc:
-        raise packed.corruption_error("its CRC-32 does not match")
+        raise packed.make_corruption_error("its CRC-32 does not match")
     if int.from_bytes(trailer[4:], "little") != size & 0xFFFF_FFFF:
-        raise packed.corruption_error("it has another size than its end says")
+        raise packed.make_corruption_error("it has another size than its end says")
 
 
 def _skip_gzip_header(packed: CompressedInput) -> None:
     head = packed.take_exactly(10)
     flags = head[3]
     if head[2] != 8 or flags & 0xE0:
-        raise packed.corruption_error("no gzip header")
+        raise packed.make_corruption_error("no gzip header")
     crc = zlib.crc32(head)
     if flags & FEXTRA:
         extra = packed.take_exactly(2)
@@ -196,16 +196,16 @@ def _skip_gzip_header(packed: CompressedInput) -> None:
         crc = zlib.crc32(extra, crc)
     for flag in (FNAME, FCOMMENT):
         while flags & flag:
-            part = packed.take_available()
+            part = packed.take_available_bytes()
             end = part.find(b"\0") + 1
             if not part:
-                raise packed.cut_off_error()
+                raise packed.make_cut_off_error()
             crc = zlib.crc32(part[: end or None], crc)
             if end:
-                packed.put_back(part[end:])
+                packed.put_back_bytes(part[end:])
                 break
     if flags & FHCRC and int.from_bytes(packed.take_exactly(2), "little") != crc & 0xFFFF:
-        raise packed.corruption_error("the checksum of its header does not match")
+        raise packed.make_corruption_error("the checksum of its header does not match")
 
 
 def _inflate_up_to_fault(engine: zlib._Decompress, data: bytes) -> Iterator[bytes]:
@@ -250,9 +250,9 @@ def _inflate_zstd(packed: CompressedInput) -> Iterator[bytes]:
 
     def decompress_part(data: bytes) -> bytes:
         try:
-            return packed.count_plain(engine.decompress(data))
+            return packed.count_and_return_plain_bytes(engine.decompress(data))
         except zstandard.ZstdError as error:
-            raise packed.corruption_error(error) from None
+            raise packed.make_corruption_error(error) from None
 
     decompress_part(head[:4] + bytes([flags & 0x3F]) + window + dictionary)
     last = 0
@@ -264,7 +264,7 @@ def _inflate_zstd(packed: CompressedInput) -> Iterator[bytes]:
         if plain:
             yield plain
     if stated and packed.made - made != wanted:
-        raise packed.corruption_error("it has another size than its header says")
+        raise packed.make_corruption_error("it has another size than its header says")
     if flags & 4:
         decompress_part(packed.take_exactly(4))
 
@@ -286,9 +286,9 @@ def _inflate_lz4(packed: CompressedInput) -> Iterator[bytes]:
             try:
                 plain: bytes = engine.decompress(data, PIECE_SIZE)
             except RuntimeError as error:
-                raise packed.corruption_error(error) from None
+                raise packed.make_corruption_error(error) from None
             if plain:
-                yield packed.count_plain(plain)
+                yield packed.count_and_return_plain_bytes(plain)
             if engine.eof or engine.needs_input:
                 return
             data = b""
@@ -297,7 +297,7 @@ def _inflate_lz4(packed: CompressedInput) -> Iterator[bytes]:
     while word := int.from_bytes(mark := packed.take_exactly(4), "little"):
         size = word & 0x7FFF_FFFF
         if size > LZ4_BLOCK_MAX:
-            raise packed.corruption_error(f"a block of {size:,} bytes")
+            raise packed.make_corruption_error(f"a block of {size:,} bytes")
         yield from decompress_part(mark + packed.take_exactly(size + 4 * (flags >> 4 & 1)))
     yield from decompress_part(mark)  # the end mark: the library compares the size
     if flags & 4:

@@ -63,12 +63,12 @@ class Dissector:
     ) -> Segment | None:
         """The segment of the frame in buf[at:end], with `missing` bytes not captured; None where it has none."""
         unreadable = self.counts["unreadable"]
-        segment = self._find_segment(link, buf, at, end, missing, time_ns, packet)
+        segment = self._follow_layers_to_tcp_segment(link, buf, at, end, missing, time_ns, packet)
         if segment[7] if segment is not None else missing and self.counts["unreadable"] > unreadable:
             self.count_packets_cut_at(end - at)
         return segment
 
-    def _find_segment(
+    def _follow_layers_to_tcp_segment(
         self, link: Link, buf: bytes, at: int, end: int, missing: int, time_ns: int, packet: int
     ) -> Segment | None:
         kind, at = link.follow(buf, at, end)
@@ -84,7 +84,7 @@ class Dissector:
             else:
                 found = _LINK_COUNTS.get(kind, "other")
                 if found == "other" and ethertype:
-                    self._count_unknown("LLC" if ethertype == LLC else f"EtherType 0x{kind or ethertype:04x}")
+                    self._count_unknown_protocol("LLC" if ethertype == LLC else f"EtherType 0x{kind or ethertype:04x}")
             if isinstance(found, str):
                 count = found
                 break
@@ -104,7 +104,7 @@ class Dissector:
             inner = find_tunneled_packet(protocol, buf, at, end)
             if inner is None:
                 if count == "other":
-                    self._count_unknown(f"IP protocol {protocol}")
+                    self._count_unknown_protocol(f"IP protocol {protocol}")
                 break
             kind, at = inner
         self.counts[count] += 1
@@ -132,7 +132,7 @@ class Dissector:
         if fragment & 0x3FFF:
             name = addresses + ident.to_bytes(4, "big")
             data = buf[start:stop] if stop <= end else None
-            return self._join_fragment(
+            return self._add_fragment_and_join(
                 name, (fragment & 0x1FFF) * 8, bool(fragment & 0x2000), protocol, data, addresses
             )
         return protocol, buf, start, end, stop, addresses
@@ -154,10 +154,10 @@ class Dissector:
             word = int.from_bytes(buf[at + 2 : at + 4], "big")
             name = addresses + buf[at + 4 : at + 8]
             data = buf[at + 8 : stop] if stop <= end else None
-            return self._join_fragment(name, word & 0xFFF8, bool(word & 1), buf[at], data, addresses)
+            return self._add_fragment_and_join(name, word & 0xFFF8, bool(word & 1), buf[at], data, addresses)
         return protocol, buf, at, end, stop, addresses
 
-    def _join_fragment(
+    def _add_fragment_and_join(
         self, name: bytes, at: int, more: bool, protocol: int, data: bytes | None, addresses: bytes
     ) -> _Payload | str:
         """The payload of the whole packet, where this fragment was the last one missing; else `fragments`."""
@@ -167,7 +167,7 @@ class Dissector:
         protocol, data = whole
         return protocol, data, 0, len(data), len(data), addresses
 
-    def _count_unknown(self, protocol: str) -> None:
+    def _count_unknown_protocol(self, protocol: str) -> None:
         if protocol in self.unknown or len(self.unknown) < UNKNOWN_MAX:
             self.unknown[protocol] = self.unknown.get(protocol, 0) + 1
 

@@ -25,7 +25,7 @@ __all__ = [
     "EthertypeAndOffset",
     "Follow",
     "Link",
-    "find_link_type_remedy",
+    "describe_link_type_remedy",
     "follow_80211",
     "follow_ethernet",
     "follow_ethertype_header",
@@ -242,7 +242,7 @@ def _follow_unsupported_link(_buf: bytes, _at: int, end: int) -> EthertypeAndOff
 LINK_TYPE_REMEDY: Final = "where a header of SIZE bytes stands before IP: editcap -L -C SIZE -T rawip IN OUT"
 
 
-def find_link_type_remedy(frame: bytes) -> str:
+def describe_link_type_remedy(frame: bytes) -> str:
     """What makes a capture that is read of one with an unsupported link type, of which this is a frame's beginning."""
     at = next((at for at in range(len(frame) - 19) if _begins_ip(frame, at)), None)
     if at is None:

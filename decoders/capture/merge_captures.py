@@ -59,7 +59,7 @@ class _CaptureFeed:
         self.batch: list[Segment] = []
         self.at = 0
 
-    def has_next_segment(self) -> bool:
+    def read_until_next_segment(self) -> bool:
         """Read on until a next segment is at hand; False at the end of the capture."""
         while self.at == len(self.batch):
             found = next(self._batches, None)
@@ -98,7 +98,7 @@ def merge_segments(
         for number, batches in enumerate(captures)
     ]
     if none_before_ns is None:
-        feeds = [feed for feed in feeds if feed.has_next_segment()]
+        feeds = [feed for feed in feeds if feed.read_until_next_segment()]
     turns = [(*feed.next_sort_key(), feed) for feed in feeds]
     heapify(turns)
     del feeds  # a capture that has ended is not kept
@@ -110,11 +110,11 @@ def merge_segments(
         if out and (feed.at == len(feed.batch) or len(out) >= _BATCH):
             yield out  # before a read that may wait, or before too much is held
             out = []
-        if feed.at == len(feed.batch) and not feed.has_next_segment():
+        if feed.at == len(feed.batch) and not feed.read_until_next_segment():
             heappop(turns)
             continue
         heapreplace(turns, (*feed.next_sort_key(), feed))
     for *_, feed in turns:
-        while feed.has_next_segment():
+        while feed.read_until_next_segment():
             yield feed.batch[feed.at :]
             feed.at = len(feed.batch)

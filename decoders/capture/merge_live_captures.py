@@ -98,12 +98,12 @@ class LiveMerger:
             place.time_ns = max(place.time_ns, segment[_TIME])
             place.waiting.append((place.time_ns, now_s, segment))
 
-    def open_place(self, number: int, now_s: float) -> None:
+    def reopen_place(self, number: int, now_s: float) -> None:
         """Wait for a place again, which was ended."""
         place = self._places[number]
         place.is_open, place.heard_s, place.given_s = True, now_s, now_s
 
-    def shift_place(self, number: int, by_ns: int) -> None:
+    def shift_times_of_place(self, number: int, by_ns: int) -> None:
         """Put the times of the segments that wait of a place right, and take its time for this much later."""
         place = self._places[number]
         place.time_ns += by_ns
@@ -115,7 +115,7 @@ class LiveMerger:
         """Wait for a place no longer: nothing more comes of it."""
         self._places[number].is_open = False
 
-    def count_waiting(self, number: int) -> int:
+    def count_waiting_segments(self, number: int) -> int:
         """How many segments of a place wait."""
         return len(self._places[number].waiting)
 

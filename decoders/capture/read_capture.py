@@ -14,7 +14,7 @@ from decoders.capture.find_key_log_lines import SECRETS, SECTION, TLS_KEY_LOG
 from decoders.capture.link_types import LINKS, UNSUPPORTED
 from decoders.capture.read_pcap import HEADER_SIZE, MAGICS, Pcap
 from decoders.capture.read_tcp_segment import FUSED_SIZE, UNSAID, UsualHeaders, usual_ip_headers_after_link
-from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, without_frames
+from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, strip_traceback
 from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
 from decoders.mypyc_modules import mypyc_attr
 from decoders.tcp.stream_chunks import ZERO_WINDOW, Segment
@@ -474,7 +474,7 @@ class CaptureReader:
                 buf = buf[used:]
         except DecodeError as problem:
             problem.offset += self._at
-            self.problem = without_frames(problem)
+            self.problem = strip_traceback(problem)
             buf = b""
         self._parts = [buf]
         self._held = len(buf)
@@ -493,7 +493,7 @@ class CaptureReader:
         magic = buf[:_MAGIC_SIZE]
         if magic == MAGIC:
             self.kind = "pcapng"
-            self._file = self._make_pcapng()
+            self._file = self._make_pcapng_reader()
         elif magic not in MAGICS:
             raise Malformed(f"not a capture: starts with {_quote_unknown_format(magic)}")
         elif len(buf) < HEADER_SIZE:
@@ -502,17 +502,17 @@ class CaptureReader:
         else:
             self.kind = "pcap"
             self._header = buf[:HEADER_SIZE]
-            self._file = self._make_pcap()
+            self._file = self._make_pcap_reader()
             self._at = HEADER_SIZE
             buf = buf[HEADER_SIZE:]
         if self._file is not None:
             self._file.packets = self._before
         return buf
 
-    def _make_pcap(self) -> Pcap:
+    def _make_pcap_reader(self) -> Pcap:
         return self.formats[0](self._header, self._dissector, fused=self._fused)
 
-    def _make_pcapng(self) -> Pcapng:
+    def _make_pcapng_reader(self) -> Pcapng:
         file = self.formats[1](self._dissector, fused=self._fused)
         file.on_secrets = self.on_secrets
         file.cut_receiver = self.cut_receiver
@@ -609,9 +609,9 @@ class CaptureReader:
         self._file = None
         if file is not None:
             if kind == "pcapng":
-                self._file = self._make_pcapng()
+                self._file = self._make_pcapng_reader()
             elif len(header) == HEADER_SIZE and header[:_MAGIC_SIZE] in MAGICS:
-                self._file = self._make_pcap()
+                self._file = self._make_pcap_reader()
             else:
                 raise Malformed("a saved state of no known format")
             self._file.resume(file)

@@ -88,10 +88,10 @@ class _CopyingDissector(Dissector):
         self._head = buf[at : at + (buf[at + _OFFSET_AT] >> 4) * 4] if at + _OFFSET_AT < end else b""
         return super()._read_tcp_segment(buf, at, end, stop, addresses, time_ns, packet)
 
-    def _join_fragment(
+    def _add_fragment_and_join(
         self, name: bytes, at: int, more: bool, protocol: int, data: bytes | None, addresses: bytes
     ) -> Any:
-        found = super()._join_fragment(name, at, more, protocol, data, addresses)
+        found = super()._add_fragment_and_join(name, at, more, protocol, data, addresses)
         if isinstance(found, str):
             if name not in self._fragments and len(self._fragments) >= FRAGMENTED_MAX:
                 del self._fragments[next(iter(self._fragments))]
@@ -137,7 +137,7 @@ class _CopyingPcapng(Pcapng):
             return
         span = copy.spans[0]
         segment = (copy.key, copy.time_ns, copy.packet, span.seq, 0, 0, bytes(span.size), 0)
-        meant = [each for each in CutSegments().segments_of_note(segment, note) if not each[5] & _SYN]
+        meant = [each for each in CutSegments().make_segments_of_note(segment, note) if not each[5] & _SYN]
         if note.parts and meant != [segment]:
             spans = tuple(StreamSpan(each[3], part.at, part.size) for each, part in zip(meant, note.parts, strict=True))
             copy = copy._replace(spans=spans)

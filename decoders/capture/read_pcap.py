@@ -7,7 +7,7 @@ from struct import Struct
 from typing import Any, Final
 
 from decoders.capture.dissect_packets import Dissector
-from decoders.capture.link_types import LINKS, UNSUPPORTED, find_link_type_remedy
+from decoders.capture.link_types import LINKS, UNSUPPORTED, describe_link_type_remedy
 from decoders.capture.read_tcp_segment import FUSED_SIZE, UNSAID, UsualHeaders, usual_ip_headers_after_link
 from decoders.errors import Malformed
 from decoders.limits import PACKET_MAX
@@ -67,7 +67,7 @@ class Pcap:
             needed += min(self._record(buf, 0)[2], _LOOKED_AT)
         if len(buf) < needed:
             return 0, needed
-        remedy = find_link_type_remedy(buf[self._head : needed])
+        remedy = describe_link_type_remedy(buf[self._head : needed])
         # The link type stands in the last word before the first record.
         raise Malformed(f"link type {self.link_type} is not supported ({remedy})", offset=-4)
 

@@ -201,9 +201,9 @@ class CutSegments:
             receiver.accept_broker(note.broker)
         if receiver is not None and note.rows is not None:
             receiver.restrict_to_exchanges_at(client_key_of_packet(segment[0], note), note.rows)
-        return self.segments_of_note(segment, note)
+        return self.make_segments_of_note(segment, note)
 
-    def segments_of_note(self, segment: Segment, note: CutNote) -> list[Segment]:
+    def make_segments_of_note(self, segment: Segment, note: CutNote) -> list[Segment]:
         """The segments that a packet with this note stands for; its own where the packet lacks a part of the note."""
         key, time_ns, packet, _, _, flags, payload, cut = segment
         size = len(payload) + cut

@@ -92,13 +92,13 @@ class GrowingFile:
 
     def is_replaced_by(self, size: int, head: bytes) -> bool:
         """Whether a file with this size and these first bytes (HEAD_SIZE, or all), at the same place, is another."""
-        return size < self.at if self.has_head(head) else bool(head[:4].strip(b"\0"))
+        return size < self.at if self.begins_with_head(head) else bool(head[:4].strip(b"\0"))
 
-    def has_head(self, head: bytes) -> bool:
+    def begins_with_head(self, head: bytes) -> bool:
         """Whether a file with these first bytes (HEAD_SIZE, or all) begins as this one does."""
         return hashlib.sha256(head[: self.head_size]).hexdigest() == self.head
 
-    def note_head(self, head: bytes) -> None:
+    def remember_head(self, head: bytes) -> None:
         """Take the first bytes as they are now; more of them tell the file better from others."""
         self.head, self.head_size = hashlib.sha256(head).hexdigest(), len(head)
 
@@ -113,7 +113,7 @@ F = TypeVar("F", bound=GrowingFile)
 
 
 class FileTracker(Generic[F]):
-    """The files that are tracked, by their places. A look is a call of `track_file` for each file, then `end_scan`."""
+    """The files that are tracked. A look: `track_file` for each file, then `end_scan_and_list_gone_files`."""
 
     def __init__(self) -> None:
         self.files: dict[Place, F] = {}
@@ -150,7 +150,7 @@ class FileTracker(Generic[F]):
         if file is None:
             made = make_file(head)
             if isinstance(made, str):
-                return self.pass_over(seen, made)
+                return self.pass_over_file(seen, made)
             file = made
             file.seen_s = now_s
         if file.begun_ns is None and not file.inflate:
@@ -158,20 +158,20 @@ class FileTracker(Generic[F]):
             if file.begun_ns is None and len(head) == HEAD_SIZE:
                 file.begun_ns = _find_first_packet_ns(read_beginning(_PEEK_SIZE))
         file.path, file.name = seen.path, seen.name
-        file.note_head(head)
+        file.remember_head(head)
         file.note_size(seen.size, seen.changed_ns, now_s)
         self.files[seen.place] = file
         self._passed.pop(seen.place, None)
         return file
 
-    def pass_over(self, seen: SeenFile, why: str) -> str | None:
+    def pass_over_file(self, seen: SeenFile, why: str) -> str | None:
         """Do not look into this file before it changes; `why`, None where that was said of it before."""
         self._there.add(seen.place)
         before = self._passed.get(seen.place)
         self._passed[seen.place] = (seen.size, seen.changed_ns, why)
         return why if before is None or before[2] != why else None
 
-    def end_scan(self, now_s: float, *, complete: bool = True, final: bool = False) -> list[F]:
+    def end_scan_and_list_gone_files(self, now_s: float, *, complete: bool = True, final: bool = False) -> list[F]:
         """End a look; the files that are gone. With `final` no file comes back that this look has missed.
 
         A look that is not `complete` (a folder could not be listed) says of no file that it is missing.

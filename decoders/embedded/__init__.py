@@ -402,7 +402,7 @@ def _read_structure_head(name: str, data: bytes) -> _StructureHead:
     if row.framing == "framed":
         return _read_framed_head(name, row, data)
     if row.framing == "bare":
-        return _read_bare_head(name, data)
+        return _find_version_of_unframed_structure(name, data)
     number, version = _read_leading_number(data, 4 if row.framing == "own4" else 2), 0
     if row.framing == "key":
         name = _OLDER.get((name, number), name)
@@ -416,7 +416,7 @@ def _read_structure_head(name: str, data: bytes) -> _StructureHead:
     return _StructureHead(name, resolve(message, version), 2 if row.framing in ("prefix", "key") else 0, _FRAME)
 
 
-def _read_bare_head(name: str, data: bytes) -> _StructureHead:
+def _find_version_of_unframed_structure(name: str, data: bytes) -> _StructureHead:
     message = parse_structure_declaration(name)
     plans = [resolve(message, version) for version in range(message.versions.high, message.versions.low - 1, -1)]
     for plan in plans:

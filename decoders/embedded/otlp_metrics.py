@@ -57,7 +57,7 @@ class _Otlp(NamedTuple):
 
 
 @cache
-def _load_otlp() -> _Otlp | None:
+def _load_otlp_classes() -> _Otlp | None:
     """The OTLP classes, loaded on first use; None if opentelemetry-proto is not installed."""
     try:
         metrics = import_module("opentelemetry.proto.metrics.v1.metrics_pb2")
@@ -79,7 +79,7 @@ def metrics_json(data: bytes | None, codec: int | None) -> Any:
     except DecodeError as problem:
         return _unreadable_metrics_json(data, "codec", problem.text)
     if found is None:
-        missing = _load_otlp() is None
+        missing = _load_otlp_classes() is None
         text = "opentelemetry-proto is not installed" if missing else "no OTLP metrics"
         return _unreadable_metrics_json(data, "package" if missing else "malformed", text)
     made: dict[str, Any] = {**_HEAD, CODEC: NAMES[codec]} if codec else dict(_HEAD)
@@ -122,7 +122,7 @@ def _decompress_metrics(data: bytes, codec: int) -> bytes:
 
 def _parse_metrics(plain: bytes) -> Any:
     """The MetricsData message; None if the bytes are no such message, or hold none of its fields."""
-    otlp = _load_otlp()
+    otlp = _load_otlp_classes()
     if otlp is None:
         return None
     try:
@@ -178,7 +178,7 @@ def _encode_parsed_metrics(message: Any, codec: str, plain: bytes) -> bytes | No
 
 def _encode_metrics(value: Mapping[str, Any], path: str) -> bytes:
     """The bytes of metrics in JSON form, compressed as `$codec` says. Raises EncodeError."""
-    otlp = _load_otlp()
+    otlp = _load_otlp_classes()
     if otlp is None:
         raise EncodeError("opentelemetry-proto is not installed", path=path)
     message = otlp.data()

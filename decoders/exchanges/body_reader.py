@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, TypeVar
 from uuid import UUID
 
 from decoders.apis import NAMES, api, api_name
-from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
+from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, strip_traceback
 from decoders.exchanges.topic_and_node_names import (
     TOPIC_ID_SOURCES,
     WELL_KNOWN,
@@ -23,7 +23,7 @@ from decoders.exchanges.topic_and_node_names import (
     paths_of_nameless_ids,
     values_at_path,
 )
-from decoders.frames.read_and_judge_headers import find_response_body, is_flexible, read_request_head
+from decoders.frames.read_and_judge_headers import find_response_body_offset, is_flexible, read_request_head
 from decoders.frames.read_unusual_bodies import (
     BodyReading,
     list_trailing_remarks,
@@ -148,7 +148,7 @@ class SideProjection(NamedTuple):
     remarks: list[ExchangeRemark]
 
 
-def set_reading_remarks(exchange: Sides, remarks: list[ExchangeRemark]) -> None:
+def replace_reading_remarks(exchange: Sides, remarks: list[ExchangeRemark]) -> None:
     """Set the remarks on what was read of an exchange; those on its pairing stay. Reading it again adds none."""
     extra = exchange.extra or {}
     if remarks or "remarks" in extra:
@@ -242,7 +242,7 @@ class ApiReader:
         """The layouts of a side, the stable one first."""
         return () if self.key is None or self.version is None else list_layouts(self.key, self.version, side)
 
-    def layout_fits(self, layout: Layout, data: bytes) -> bool:
+    def may_try_layout(self, layout: Layout, data: bytes) -> bool:
         """Whether a layout may be tried on a frame: ApiVersions 0 for another version only at UNSUPPORTED_VERSION."""
         return (
             layout.early_layout is not None or layout.plan.version == self.version or data[8:10] == UNSUPPORTED_VERSION
@@ -253,7 +253,7 @@ class ApiReader:
         assert self.key is not None
         assert self.version is not None
         if side == "response":
-            return find_response_body(data, 0, len(data), self.key, self.version)
+            return find_response_body_offset(data, 0, len(data), self.key, self.version)
         return read_request_head(data, 0, len(data)).body
 
     def try_layouts(
@@ -274,7 +274,7 @@ class ApiReader:
         if self.key == API_VERSIONS and side == "response" and data[8:10] == UNSUPPORTED_VERSION:
             list_layouts = list_layouts[::-1]  # brokers answer so in version 0
         for layout in list_layouts:
-            if not self.layout_fits(layout, data):
+            if not self.may_try_layout(layout, data):
                 continue
             found = read(layout)
             if found is None:
@@ -358,7 +358,7 @@ class ApiReader:
             if found.early_layout is not None:
                 layout[side] = found.early_layout
         exchange._set_views(views[0], views[1], error_codes, failures or None, layout or None)
-        set_reading_remarks(exchange, remarks)
+        replace_reading_remarks(exchange, remarks)
 
     def project_side(self, side: Side, data: bytes) -> SideProjection | None:
         """The view of a frame, with its error codes and its early layout; None when it cannot be decoded."""
@@ -455,8 +455,8 @@ class ApiReader:
             read = decode_without_long_arrays if len(data) - at > BODY_WHOLE_MAX else decode_partial
             fields, failure = read(plan, data, at, len(data))
         except DecodeError as problem:
-            fields, failure = {}, without_frames(problem)
-        return fields, make_failure(failure, missing)
+            fields, failure = {}, strip_traceback(problem)
+        return fields, make_decode_failure(failure, missing)
 
     def stable_plan(self, side: Side) -> Plan:
         """The first layout of a side, by which its failures are explained. Raises UnknownApi or UnsupportedVersion."""
@@ -590,7 +590,7 @@ def _make_failures_of_unread_sides(exchange: Sides) -> dict[Side, DecodeFailure]
     return {"response": DecodeFailure(missing or "no_request", 4, "", "its request is not in the capture")}
 
 
-def make_failure(problem: DecodeError | None, missing: str | None) -> DecodeFailure:
+def make_decode_failure(problem: DecodeError | None, missing: str | None) -> DecodeFailure:
     """The failure of a side; `missing` is the reason why only a part of its bytes is there, if so."""
     if problem is None:
         return DecodeFailure(missing or "malformed", 0, "", "")

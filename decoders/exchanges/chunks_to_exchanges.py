@@ -245,7 +245,7 @@ def pair_frames_in_chunks(context: Context, chunks: Iterable[Chunk], unusual: Un
                 body = at + length + REQUEST_HEAD
                 client_raw = data[at + REQUEST_HEAD : body]
                 if client_raw != owner.client_raw:
-                    owner.decode_new_client_id(client_raw)
+                    owner.remember_new_client_id(client_raw)
                 exchange = Exchange()
                 exchange.connection_info = owner.connection_info
                 exchange._api_reader = api_reader
@@ -321,11 +321,11 @@ class Pairer:
     def feed(self, chunks: list[Chunk], now_ns: int = 0) -> list[Settled]:  # noqa: ARG002 - one protocol for all stages
         """The rows that settle with these chunks."""
         if chunks:
-            self.note_times(chunks)
+            self.note_chunk_times(chunks)
             pair_frames_in_chunks(self.context, chunks, self._handle_unusual_chunk)
         return self._take_settled_rows()
 
-    def note_times(self, chunks: list[Chunk]) -> None:
+    def note_chunk_times(self, chunks: list[Chunk]) -> None:
         """Note the earliest and the latest time of chunks, also of those that never come to `feed`."""
         summary = self.context.summary
         times = [chunk[1] for chunk in chunks]
@@ -349,7 +349,7 @@ class Pairer:
         out = self.context.out[:]
         self.context.out.clear()
         if self.context.connections:
-            count_rows(out)
+            count_exchanges_of_connections(out)
         if self.context.history is not None:
             self.context.history.feed(out[self._remembered :])
             self._remembered = 0
@@ -407,14 +407,14 @@ class Pairer:
         else:
             facts = tls_facts_of(connection)
             if facts is not None:
-                self._skip_tls(connection, facts, how)
+                self._report_undecrypted_tls(connection, facts, how)
             self._report_ended_connection(connection, how)
         connection.drop_references()
 
-    def _skip_tls(self, connection: Connection, facts: TlsFacts, how: How) -> None:
+    def _report_undecrypted_tls(self, connection: Connection, facts: TlsFacts, how: How) -> None:
         """Report a TLS connection of which nothing was decrypted."""
         first = connection.first
-        info = self._make_info(connection, first)
+        info = self._make_connection_info(connection, first)
         if facts.size:
             detail = describe_tls(connection, facts, how)
             self.context.add_skipped(Skipped(info, None, facts.size, "tls", detail, facts.time_ns))
@@ -497,7 +497,7 @@ class Pairer:
                 context.vouching.append((client.target, since_ns, client.source))
         context.summary.count_connection(client.target)
         first = client is connection.first
-        info = self._make_info(connection, client)
+        info = self._make_connection_info(connection, client)
         if facts is not None:
             info.tls = facts.exchange_tls_info()
             info.has_keys = True
@@ -514,7 +514,7 @@ class Pairer:
         context.pairings[connection.number] = pairing
         context.mark_active(pairing)
         if connection.prefix is not None:
-            self._skip_prefix(info, connection.prefix)
+            self._report_prefix_as_skipped(info, connection.prefix)
         pairing.client = client
         for half, direction in ((client, pairing.requests), (client.peer, pairing.responses)):
             half.state = direction
@@ -528,19 +528,19 @@ class Pairer:
             for other, how in context.doubtful.take_all_to(client.target):
                 self._decide_doubtful_connection(other, how, other.connection.first)
 
-    def _make_info(self, connection: Connection, client: Half) -> ConnectionInfo:
+    def _make_connection_info(self, connection: Connection, client: Half) -> ConnectionInfo:
         """The ends of a connection of which this half is the client's."""
         info = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, self.context.topics)
         info.set_prefix(connection.prefix, client_first=client is connection.first)
         return info
 
-    def _skip_prefix(self, info: ConnectionInfo, prefix: ConnectionPrefix) -> None:
+    def _report_prefix_as_skipped(self, info: ConnectionInfo, prefix: ConnectionPrefix) -> None:
         """Report what stood before Kafka on a connection."""
         side: Side | None = None if prefix.sizes[1] else "request"
         detail = prefix.describe(info.sender)
         self.context.add_skipped(Skipped(info, side, sum(prefix.sizes), "prefix", detail, prefix.time_ns))
 
-    def note_facts_of_earlier_exchanges(self, only_libraries: bool = False) -> None:
+    def enable_noting_of_earlier_facts(self, only_libraries: bool = False) -> None:
         """Note in exchanges the facts that earlier ones tell. To be called before the first `feed`."""
         from decoders.exchanges.facts_from_earlier_exchanges import History
 
@@ -573,7 +573,7 @@ class Pairer:
         """Count a Kafka connection with only one direction in the capture; returns whether that is the client's."""
         client = connection.first if client_first else connection.second
         broker, summary = client.peer, self.context.summary
-        if not is_silent_side_a_fault(opened=connection.opened, packets=client.packets + broker.packets):
+        if not is_missing_direction_a_capture_fault(opened=connection.opened, packets=client.packets + broker.packets):
             return False
         if not broker.packets:
             summary.requests_only[_port_of_endpoint(broker.source)] += 1
@@ -587,7 +587,7 @@ class Pairer:
         """Give the Ended of a connection that is not Kafka, or of which no byte came; a copy has none of its own."""
         if not self.context.connections or (undecided is not None and undecided.reason == "copy"):
             return
-        client, info = self._find_client_and_info(connection, undecided)
+        client, info = self._find_client_half_and_info(connection, undecided)
         ended = Ended.from_connection(info, connection, client, how)
         if undecided is not None:
             info.late_ns = doubtful_until_ns(undecided, over=True)
@@ -599,13 +599,13 @@ class Pairer:
                 ended.reason, ended.detail = "tls", describe_tls(connection, facts, how)
         self._deliver_ended_connection(ended)
 
-    def _find_client_and_info(
+    def _find_client_half_and_info(
         self, connection: Connection, undecided: UndecidedConnection | None
     ) -> tuple[Half, ConnectionInfo]:
         """The client's half of a connection without exchanges (it opened, or did not answer), and the ends."""
         broker = undecided.find_broker_half if undecided is not None else None
         client = connection.first if broker is None else broker.peer
-        return client, self._make_info(connection, client)
+        return client, self._make_connection_info(connection, client)
 
     def _deliver_ended_connection(self, ended: Ended) -> None:
         self.context.out.append(ended)  # type: ignore[arg-type]  # who asks for connections expects a Row
@@ -663,7 +663,7 @@ class Pairer:
         broker = undecided.find_broker_half
         reason, detail, size = describe_undecided(undecided, how)
         if size:
-            _, info = self._find_client_and_info(connection, undecided)
+            _, info = self._find_client_half_and_info(connection, undecided)
             side: Side | None = None if broker is None else "response"
             info.late_ns = doubtful_until_ns(undecided, over=True)
             context.add_skipped(Skipped(info, side, size, reason, detail, undecided.time_ns))
@@ -676,7 +676,7 @@ class Pairer:
         self._report_ended_connection(connection, how, undecided)
 
 
-def is_silent_side_a_fault(*, opened: bool, packets: int) -> bool:
+def is_missing_direction_a_capture_fault(*, opened: bool, packets: int) -> bool:
     """Whether a direction without packets is a fault of the capture, and not just a capture that ended too soon.
 
     With no packets at all, the bytes are from no capture, and packets were not counted.
@@ -684,7 +684,7 @@ def is_silent_side_a_fault(*, opened: bool, packets: int) -> bool:
     return packets >= (1 if opened else ALONE_MIN)
 
 
-def count_rows(rows: Iterable[Row]) -> None:
+def count_exchanges_of_connections(rows: Iterable[Row]) -> None:
     """Count the exchanges of each connection, up to its end."""
     for row in rows:
         if row.kind == "exchange":

@@ -46,7 +46,7 @@ class Traits:
         self.replica = False  # it has sent a Fetch of a broker
         self.library: dict[str, Any] | None = None
 
-    def knows_exchange(self, exchange: Exchange) -> bool:
+    def has_traits_of_exchange(self, exchange: Exchange) -> bool:
         """Whether an exchange adds nothing to the traits."""
         key = exchange.api_key
         if key is None or key not in _KEPT:
@@ -76,7 +76,7 @@ class Traits:
         if key == FETCH:
             replica = view.get("replica_id", (view.get("replica_state") or {}).get("replica_id"))
             self.replica = isinstance(replica, int) and replica >= 0
-        self.values[key] = " ".join(_flatten_value(view, path) for path in TRAITS[key])
+        self.values[key] = " ".join(_format_value_at_path(view, path) for path in TRAITS[key])
 
     def _add_version_offers(self, exchange: Exchange) -> None:
         answer: Any = exchange._api_reader.read_paths(exchange, "response", _OFFERED)
@@ -99,7 +99,7 @@ class Traits:
         return traits
 
 
-def _flatten_value(view: Any, path: str) -> str:
+def _format_value_at_path(view: Any, path: str) -> str:
     """The value at a path as text, in the first element of each list, but of all protocols; `-` where it is missing."""
     at = view
     names = path.split(".")

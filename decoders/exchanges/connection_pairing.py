@@ -250,7 +250,7 @@ class Pairing:
     def drop_initial_state(self) -> bool:
         """Drop the attributes in their initial state, but keep the places of the directions; False if more goes on."""
         directions = (self.requests, self.responses)
-        if self.in_flight or self.early or not all(direction.is_plain() for direction in directions):
+        if self.in_flight or self.early or not all(direction.is_in_initial_state() for direction in directions):
             return False
         self.resting = True
         self.client_place, self.server_place = directions[0].place, directions[1].place
@@ -280,7 +280,7 @@ class Pairing:
         if not direction.request:
             return self._why_no_response_head(direction, data, at, size)
         if self.opening:
-            self._note_first_frame(size, data[at + 4 : at + 5])
+            self._detect_token_in_first_frame(size, data[at + 4 : at + 5])
         if self.sasl.phase != SaslPhase.KAFKA and 0 <= size <= TOKEN_MAX:
             return None
         if size < REQUEST_LEAST:
@@ -328,7 +328,7 @@ class Pairing:
             return find_request_places(data, at, self.client_raw)
         return find_response_places(data, at, self.in_flight)
 
-    def _note_first_frame(self, size: int, tag: bytes) -> None:
+    def _detect_token_in_first_frame(self, size: int, tag: bytes) -> None:
         """Note the first frame of a stream: with this tag it is a token, of a client of 0.9 with GSSAPI."""
         self.opening = False
         if size > 0 and tag == GSSAPI_TAG:
@@ -347,7 +347,7 @@ class Pairing:
     def _handle_request_frame(self, frame: Frame) -> None:
         data = frame.data
         if self.opening:
-            self._note_first_frame(frame.size, data[4:5])
+            self._detect_token_in_first_frame(frame.size, data[4:5])
         if self.sasl.phase != SaslPhase.KAFKA:
             verdict = judge_request(data, 0)
             if verdict != YES and not (verdict and frame.missing):
@@ -355,7 +355,7 @@ class Pairing:
                 return
             self._end_token_phase()
         if len(data) < REQUEST_LEAST + 4:
-            self._handle_frame_without_head(self.requests, frame)
+            self._skip_frame_without_header(self.requests, frame)
             return
         exchange = self._make_exchange_of_request(frame)
         api_reader = exchange._api_reader
@@ -367,7 +367,7 @@ class Pairing:
             self.context.summary.count_client(self.connection_info.client, exchange.client_id or "", self.software)
         elif api_reader.key in LOGGING_IN:
             self._follow_login_exchange(exchange)
-        self._await_response(exchange)
+        self._add_request_in_flight(exchange)
 
     def _make_exchange_of_request(self, frame: Frame) -> Exchange:
         """A new exchange from a request's frame."""
@@ -392,7 +392,7 @@ class Pairing:
         set_request_of_exchange(exchange, frame)
         return exchange
 
-    def decode_new_client_id(self, raw: bytes) -> str:
+    def remember_new_client_id(self, raw: bytes) -> str:
         """Note a client id that differs from the previous request's; returns it as text."""
         client_id = self._read_client_id(raw)
         self.context.summary.count_client(self.connection_info.client, client_id, self.software)
@@ -404,12 +404,12 @@ class Pairing:
         assert self.client_id is not None
         return self.client_id
 
-    def _await_response(self, exchange: Exchange) -> None:
+    def _add_request_in_flight(self, exchange: Exchange) -> None:
         """Put a request into the table of requests in flight."""
         correlation_id = exchange.correlation_id
         assert correlation_id is not None
         if self.in_flight.count_requests() >= IN_FLIGHT_MAX:
-            oldest = self.in_flight.oldest_request()
+            oldest = self.in_flight.take_oldest_request()
             self.requests.lossy = True
             self._settle_unanswered(oldest, "limit")
         earlier = self.in_flight.first_request_with(correlation_id)
@@ -435,12 +435,12 @@ class Pairing:
             if self._handle_token_answer(frame):
                 return
         if len(data) < RESPONSE_HEAD:
-            self._handle_frame_without_head(self.responses, frame)
+            self._skip_frame_without_header(self.responses, frame)
             return
         correlation_id = CORRELATION.unpack_from(data, 4)[0]
         exchange = self.in_flight.take_request(correlation_id)
         if exchange is None:
-            if self._find_id_of_request_under_way() == correlation_id and correlation_id not in self.early:
+            if self._correlation_id_of_request_under_way() == correlation_id and correlation_id not in self.early:
                 self.early[correlation_id] = frame
             else:
                 self.settle_response_without_request(frame, correlation_id)
@@ -457,14 +457,14 @@ class Pairing:
     def note_answer(self, exchange: Exchange, correlation_id: int) -> None:
         """Note that a request has its answer, and say so where a later request had its answer before."""
         late = self.answered.note_answer(exchange.place, correlation_id)
-        if late and self._is_seen_whole() and self.in_flight.first_request_with(correlation_id) is None:
+        if late and self._is_connection_captured_whole() and self.in_flight.first_request_with(correlation_id) is None:
             exchange._add_remark("out_of_order", "a later request of the connection was answered before it", "response")
 
-    def _is_seen_whole(self) -> bool:
+    def _is_connection_captured_whole(self) -> bool:
         """Whether all bytes of the connection so far are in the capture, in frames."""
         return self.connection_info.opened and not (self.requests.lossy or self.responses.lossy)
 
-    def _find_id_of_request_under_way(self) -> int | None:
+    def _correlation_id_of_request_under_way(self) -> int | None:
         """The correlation id of the request whose frame is under way; None where none is."""
         direction = self.requests
         if not direction.need or direction.doubt or not direction.parts or len(direction.parts[0]) < REQUEST_LEAST + 4:
@@ -474,19 +474,19 @@ class Pairing:
     def settle_response_without_request(self, frame: Frame, correlation_id: int) -> None:
         """Settle a response for which no request waits."""
         from decoders.exchanges.guess_request_of_response import (  # few captures have any
-            note_unasked_answer,
+            remark_unasked_answer,
             set_guessed_request,
         )
 
         exchange = make_orphan_exchange(self.connection_info, self.context.api_readers.unknown, frame, correlation_id)
-        self.answered.note_answer_to_nothing()
-        if self._is_seen_whole():
-            note_unasked_answer(exchange, answered=self.answered.has_id(correlation_id))
+        self.answered.note_orphan_answer()
+        if self._is_connection_captured_whole():
+            remark_unasked_answer(exchange, answered=self.answered.has_id(correlation_id))
         if self.context.guesses and not frame.missing:
             set_guessed_request(exchange, self.context.api_readers)
         self.settle(exchange)
 
-    def _handle_frame_without_head(self, direction: FrameDirection, frame: Frame) -> None:
+    def _skip_frame_without_header(self, direction: FrameDirection, frame: Frame) -> None:
         """Skip a frame of known size, of which not even the header is there."""
         detail = {"snaplen": "cut by the snap length", "incomplete": "cut off by the end of the connection"}
         size = min(frame.size + 4, direction.place - frame.place)  # it may be shorter than its size field says
@@ -534,8 +534,8 @@ class Pairing:
 
     def _set_framing_of_sasl_phase(self) -> None:
         kafka = self.sasl.phase == SaslPhase.KAFKA
-        self.requests.set_ready(REQUEST if kafka else ASK)
-        self.responses.set_ready(RESPONSE if kafka and not self.sasl.tokens else ASK)
+        self.requests.set_mode_between_frames(REQUEST if kafka else ASK)
+        self.responses.set_mode_between_frames(RESPONSE if kafka and not self.sasl.tokens else ASK)
 
     def _end_token_phase(self) -> None:
         """End the tokens, because a request has come: no token is answered any more."""
@@ -558,7 +558,7 @@ class Pairing:
             self._get_login_attempt().add_step(exchange, None, self.context.owners)
         else:
             self._get_login_attempt().add_step(exchange, frame.data[4:], self.context.owners)
-        self.sasl.await_token_answer(exchange)
+        self.sasl.add_waiting_token(exchange)
         self._set_framing_of_sasl_phase()
 
     def _is_handshake_response(self, data: bytes) -> bool:
@@ -591,13 +591,13 @@ class Pairing:
         exchange._topics_known = len(self.context.topics.names)
         self.context.out.append(exchange)
         if exchange.api_key == ENVELOPE:
-            self._open_envelope(exchange)
+            self._settle_enveloped_exchange(exchange)
 
-    def _open_envelope(self, envelope: Exchange) -> None:
+    def _settle_enveloped_exchange(self, envelope: Exchange) -> None:
         """Settle the exchange inside an Envelope, after the Envelope."""
-        from decoders.exchanges.envelope_requests import open_envelope  # few captures have any
+        from decoders.exchanges.envelope_requests import make_exchange_inside_envelope  # few captures have any
 
-        inner = open_envelope(envelope, self.context.api_readers)
+        inner = make_exchange_inside_envelope(envelope, self.context.api_readers)
         if inner is not None:
             summary = self.context.summary
             summary.unanswered += inner.outcome == "unanswered"
@@ -616,7 +616,7 @@ class Pairing:
             self.answered.note_unanswerable_ids(exchange.correlation_id or 0)
             self._settle_without_response(exchange, "no_response_expected")
         else:
-            self._await_response(exchange)
+            self._add_request_in_flight(exchange)
 
     def _settle_without_response(self, exchange: Exchange, outcome: Status) -> None:
         exchange.outcome = outcome
@@ -629,9 +629,9 @@ class Pairing:
         """Take topic names, owners of delegation tokens and the state of a login from an exchange."""
         if exchange.api_key in TELLING_OWNERS:
             if self.context.learns_owners:
-                from decoders.exchanges.sasl_logins import learn_owners
+                from decoders.exchanges.sasl_logins import learn_token_owners
 
-                learn_owners(exchange, self.context.owners)
+                learn_token_owners(exchange, self.context.owners)
             return
         if exchange.api_key not in LOGGING_IN:
             exchange._api_reader.add_topic_names(exchange, self.context.topics)

@@ -30,7 +30,7 @@ class InOrder(deque[T]):
     __slots__ = ()
 
     @property
-    def next_due(self) -> T | None:
+    def next_due_request(self) -> T | None:
         """The request that has to be answered next; None where none waits."""
         return self[0] if self else None
 
@@ -93,7 +93,7 @@ class InFlight(dict[int, T | Queue[T]]):
         every.sort(key=last_packet_of_request)
         return every
 
-    def oldest_request(self) -> T:
+    def take_oldest_request(self) -> T:
         """Remove and return the oldest request of the correlation id that has been in the table longest."""
         correlation_id = next(iter(self))
         request = self.take_request(correlation_id)
@@ -150,7 +150,7 @@ class AnsweredRequests:
         self.ids = (self.ids << step | ids) & ANSWERED_MASK if 0 < step < ANSWERED_KEPT else ids
         self.highest = highest
 
-    def note_answer_to_nothing(self) -> None:
+    def note_orphan_answer(self) -> None:
         """Note that an answer came that no request waits for."""
         self.disordered = self.disordered or self.place >= 0
 
@@ -194,7 +194,7 @@ class Sasl(Generic[T]):
         """Whether nothing has happened yet."""
         return self.phase == SaslPhase.KAFKA and not (self.mechanism or self.left or self.tokens or self.attempt)
 
-    def await_token_answer(self, token: T) -> None:
+    def add_waiting_token(self, token: T) -> None:
         """Add a token of the client, which waits for its answer."""
         if isinstance(self.tokens, tuple):
             self.tokens = deque()

@@ -31,7 +31,7 @@ _NEVER: Final = frozenset({ENVELOPE, SASL_HANDSHAKE, SASL_AUTHENTICATE})
 _OF_ENVELOPE: Final = ("_topics_known", *(name for name in SLOTS if name.endswith(("_ns", "_packet", "_packet_end"))))
 
 
-def open_envelope(outer: Exchange, api_readers: ApiReaders) -> Exchange | None:
+def make_exchange_inside_envelope(outer: Exchange, api_readers: ApiReaders) -> Exchange | None:
     """The exchange inside a settled Envelope; None where its request cannot be read."""
     frame = _find_forwarded_frame(outer, "request")
     if frame is None:

@@ -480,13 +480,13 @@ class Exchange(Seen):
     @property
     def topics(self) -> list[str]:
         """The topics in the request and the response, each once; those with an id alone by their known names."""
-        names: list[str] = _load_describe_exchange().list_entity_names(self, "topicName")
+        names: list[str] = _load_describe_exchange_module().list_entity_names(self, "topicName")
         return names
 
     @property
     def groups(self) -> list[str]:
         """The consumer groups in the request and the response, each once."""
-        names: list[str] = _load_describe_exchange().list_entity_names(self, "groupId")
+        names: list[str] = _load_describe_exchange_module().list_entity_names(self, "groupId")
         return names
 
     def to_dict(self, *, records: bool = False) -> dict[str, Any]:
@@ -494,7 +494,7 @@ class Exchange(Seen):
 
         What `kw sniff` knows of the exchanges before it (`group`, `transaction`, `library`, `node`) is not in it.
         """
-        record: dict[str, Any] = _load_describe_exchange().exchange_to_dict(self, records=records)
+        record: dict[str, Any] = _load_describe_exchange_module().exchange_to_dict(self, records=records)
         return record
 
     @property
@@ -514,7 +514,7 @@ class Exchange(Seen):
 
     def __repr__(self) -> str:
         try:
-            line: str = _load_describe_exchange().describe_exchange(self)
+            line: str = _load_describe_exchange_module().describe_exchange(self)
         except AttributeError:  # the engine has not set all attributes
             return object.__repr__(self)
         return line
@@ -534,7 +534,7 @@ class Exchange(Seen):
         return fetch_session(self) if self.api_key == FETCH else None
 
 
-def _load_describe_exchange() -> Any:
+def _load_describe_exchange_module() -> Any:
     """What programs ask an exchange for. It needs rooms above this one, which the engine does without."""
     return import_module("decoders.describe_exchange")
 
@@ -660,7 +660,7 @@ class Ended(Seen):
         ended = cls(info, how)
         ended.opened = connection.opened
         ended.last_ns = max(client.last_ns, client.peer.last_ns)
-        ended._count_segments_of_halves(client, client.peer)
+        ended._copy_counts_of_halves(client, client.peer)
         return ended
 
     @property
@@ -674,7 +674,7 @@ class Ended(Seen):
             return "refused" if self.how == "rst" and not self.server_quiet_ns and self.server_packets == 1 else None
         return "unheard" if self.client_packets == 1 + self.client_again > 2 < self.server_packets else None
 
-    def _count_segments_of_halves(self, client: Half, server: Half) -> None:
+    def _copy_counts_of_halves(self, client: Half, server: Half) -> None:
         self.client_packets, self.client_bytes, self.client_gaps = client.packets, client.size, client.gaps
         self.client_missing, self.client_again, self.client_quiet_ns = client.missing, client.again, client.quiet_ns
         self.server_packets, self.server_bytes, self.server_gaps = server.packets, server.size, server.gaps

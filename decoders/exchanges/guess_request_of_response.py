@@ -34,7 +34,7 @@ from decoders.protocol_facts.api_keys import API_VERSIONS
 from decoders.schema.api_declaration import Plan
 from decoders.schema.plan_walker import Walker
 
-__all__ = ["guess_request", "note_unasked_answer", "set_guessed_request"]
+__all__ = ["guess_request", "remark_unasked_answer", "set_guessed_request"]
 
 # The least bytes of a body: a shorter one decodes by coincidence.
 SIZE_MIN: Final = 12
@@ -53,7 +53,7 @@ class _Candidate(NamedTuple):
 
 
 @cache
-def _list_request_candidates() -> tuple[_Candidate, ...]:
+def _list_response_layouts() -> tuple[_Candidate, ...]:
     """All response layouts of all API versions; reads every declaration."""
     found: list[_Candidate] = []
     for key in NAMES:
@@ -79,7 +79,7 @@ def guess_request(frame: bytes) -> tuple[int, int] | None:
         behind_tags = end
     found: _Candidate | None = None
     root: dict[str, Any] = {}
-    for candidate in _list_request_candidates():
+    for candidate in _list_response_layouts():
         at = behind_tags if candidate.tagged else _HEADER
         walker = Walker(frame)
         try:
@@ -127,7 +127,7 @@ def set_guessed_request(exchange: Exchange, api_readers: ApiReaders) -> None:
         exchange.extra = {**(exchange.extra or {}), "guessed": True}
 
 
-def note_unasked_answer(exchange: Exchange, *, answered: bool | None) -> None:
+def remark_unasked_answer(exchange: Exchange, *, answered: bool | None) -> None:
     """Say of an answer that no request waits for it, on a connection of which every request was seen.
 
     `answered`: whether a request with its id had its answer before; None where that is not known.

@@ -208,7 +208,7 @@ def resume_pairing(context: Context, state: object) -> None:
         raise Malformed("a saved phase of another kind")
     pairing.sasl.phase = phase
     for each in tokens:
-        pairing.sasl.await_token_answer(resume_request(context, pairing, each))
+        pairing.sasl.add_waiting_token(resume_request(context, pairing, each))
     for row in early:
         correlation_id, frame_row = state_fields(row, int, list)
         frame = Frame(b"", 0, (0, 0), (0, 0), 0)

@@ -33,7 +33,7 @@ class PartitionPlaces(NamedTuple):
 
 
 @cache
-def find_partition_places(key: int | None, side: Side) -> PartitionPlaces | None:
+def find_partition_fields(key: int | None, side: Side) -> PartitionPlaces | None:
     """The fields by which a side of an API names partitions; None where it names none."""
     return _find_places_in_fields(api(key).message(side).fields, known=False) if key in NAMES else None
 
@@ -64,7 +64,7 @@ def partition_number_of_struct(struct: Mapping[str, Any]) -> int | None:
 @cache
 def partition_paths(key: int, side: Side, *, topics: bool) -> frozenset[str]:
     """The paths to project of a side of an API to find its partitions; `topics`: the paths of their topics too."""
-    places = find_partition_places(key, side)
+    places = find_partition_fields(key, side)
     return (
         frozenset()
         if places is None
@@ -87,7 +87,7 @@ def iterate_partitions_of_exchange(exchange: Exchange) -> Iterator[tuple[dict[st
     A side that cannot be decoded gives the partitions before the failure.
     """
     for side in SIDES:
-        places = find_partition_places(exchange.api_key, side)
+        places = find_partition_fields(exchange.api_key, side)
         view = exchange.view(side) if places is not None else None
         if places is not None and isinstance(view, dict):
             yield from _find_partitions_at_places(view, places, view, ())

@@ -39,7 +39,7 @@ from decoders.schema.body_json_form import json_text
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import state_fields
 
-__all__ = ["LoginAttempt", "learn_owners", "make_login"]
+__all__ = ["LoginAttempt", "learn_token_owners", "make_login"]
 
 # The facts of a step that are keys in `sasl` of the record.
 _SAID: Final = ("acting_as", "token_id", "realm", "service", "iterations", "algorithm", "refusal")
@@ -112,7 +112,7 @@ _OWNERS: Final[dict[int, frozenset[str]]] = {
 }
 
 
-def learn_owners(exchange: Exchange, owners: dict[str, str]) -> None:
+def learn_token_owners(exchange: Exchange, owners: dict[str, str]) -> None:
     """Add to `owners` the owners of delegation tokens that a response names."""
     answer = exchange._api_reader.read_paths(exchange, "response", _OWNERS[exchange.api_key])  # type: ignore[index]  # it has some
     for token in [answer, *(answer.get("tokens") or ())] if answer is not None else ():

@@ -96,7 +96,7 @@ class Engine:
     def feed(self, segments: list[Segment], now_ns: int = 0) -> list[Settled]:
         """The exchanges and skipped runs that settle with these segments."""
         if self._names:
-            return self._feed_by_names(segments, now_ns)
+            return self._feed_learning_names_in_time(segments, now_ns)
         return self._feed_segments(segments, now_ns)
 
     def _feed_segments(self, segments: list[Segment], now_ns: int) -> list[Settled]:
@@ -105,7 +105,7 @@ class Engine:
             self.on_chunks(chunks)
         settled = self.pairer.feed(chunks, now_ns)
         self.pairer.context.drop_state_of_idle_pairings()
-        return self._keep_chosen(settled) if self._chosen else settled
+        return self._select_chosen_rows(settled) if self._chosen else settled
 
     def accept_broker(self, broker: str) -> None:
         """Take connections to this host:port for Kafka without a look; a note in a cut-out capture says so."""
@@ -116,7 +116,7 @@ class Engine:
         if len(self._names) < TOPICS_MAX:
             insort(self._names, topic)
 
-    def _feed_by_names(self, segments: list[Segment], now_ns: int) -> list[Settled]:
+    def _feed_learning_names_in_time(self, segments: list[Segment], now_ns: int) -> list[Settled]:
         """The exchanges and skipped runs that settle with these segments, each topic name learnt at its time."""
         topics, settled = self.pairer.context.topics, []
         for segment in segments:
@@ -143,7 +143,7 @@ class Engine:
         client, broker = format_endpoints(client_key)
         self._chosen.setdefault((client, broker), set()).update(request_places)
 
-    def _keep_chosen(self, settled: list[Any]) -> list[Settled]:
+    def _select_chosen_rows(self, settled: list[Any]) -> list[Settled]:
         """The settled rows, ends of connections too, without exchanges not chosen and skipped runs between them."""
         out: list[Settled] = []
         for row in settled:
@@ -155,8 +155,8 @@ class Engine:
     def _decrypt_chunks(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
         """The chunks, with TLS decrypted."""
         if chunks:
-            self.pairer.note_times(chunks)
-        if self._decryption is None and _has_plain_bytes(chunks):
+            self.pairer.note_chunk_times(chunks)
+        if self._decryption is None and _mark_connections_without_tls(chunks):
             return chunks
         return self.decryption.feed(chunks, now_ns)
 
@@ -203,10 +203,10 @@ class Engine:
         if self.on_chunks is not None:
             self.on_chunks(chunks)
         settled = self.pairer.feed(chunks) + self.pairer.finish()
-        return self._keep_chosen(settled) if self._chosen else settled
+        return self._select_chosen_rows(settled) if self._chosen else settled
 
 
-def _has_plain_bytes(chunks: Iterable[Chunk]) -> bool:
+def _mark_connections_without_tls(chunks: Iterable[Chunk]) -> bool:
     """Mark connections that begin as Kafka's do as not TLS; False once one of these chunks may be of TLS."""
     for half, _, _, data in chunks:
         connection = half.connection

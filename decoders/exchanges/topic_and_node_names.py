@@ -78,7 +78,7 @@ class Topics:
             if name and identity and identity != NULL_ID and identity not in names and len(names) < TOPICS_MAX:
                 self.add(identity, name)
 
-    def add_missing(self, pairs: Iterable[tuple[str, str]]) -> None:
+    def add_missing_names(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Add names by topic id, as Kafka prints ids, for the ids that have none."""
         for text, name in pairs:
             identity = UUID(bytes=uuid_to_bytes(text))

@@ -15,7 +15,7 @@ import orjson
 
 from decoders.embedded import TOPICS
 from decoders.filters.json_text_prefilter import make_json_text_prefilter
-from decoders.filters.read_partitions_and_records import records_by_topic
+from decoders.filters.read_partitions_and_records import iterate_records_with_topic
 from decoders.messages.decode_record_values import RecordValueReader
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.field_paths import values_at_path
@@ -78,7 +78,7 @@ def decode_keys_and_values(
 
     `count`: the reader counts those without a schema.
     """
-    for topic, row in records_by_topic(exchange):
+    for topic, row in iterate_records_with_topic(exchange):
         yield from _decode_record(topic, row, reader, parts, count=count)
 
 
@@ -87,10 +87,10 @@ def _decode_record(
 ) -> Iterator[KeyOrValue]:
     if topic in TOPICS or (len(row) > _CONTROL and row[_CONTROL] is not None):
         return
-    headers = [(name, _to_bytes(content)) for name, content in row[_HEADERS]]
+    headers = [(name, _record_content_bytes(content)) for name, content in row[_HEADERS]]
     for part in parts:
         is_key = part == "key"
-        data = _to_bytes(row[_KEY if is_key else _VALUE])
+        data = _record_content_bytes(row[_KEY if is_key else _VALUE])
         yield KeyOrValue(topic, is_key, data, reader.decode(data, headers, topic, is_key=is_key, count=count))
 
 
@@ -112,13 +112,15 @@ class DecodedValueReading:
 
     def list_values(self, exchange: Exchange) -> list[Any]:
         """The values of the field, each once, as they are shown."""
-        return self._list_values_of(decode_keys_and_values(exchange, self._reader, self._parts, count=self._counts))
+        return self._list_values_of_parts(
+            decode_keys_and_values(exchange, self._reader, self._parts, count=self._counts)
+        )
 
     def list_values_of_record(self, topic: str | None, row: Row) -> list[Any]:
         """The values of the field in one record."""
-        return self._list_values_of(_decode_record(topic, row, self._reader, self._parts, count=self._counts))
+        return self._list_values_of_parts(_decode_record(topic, row, self._reader, self._parts, count=self._counts))
 
-    def _list_values_of(self, found: Iterable[KeyOrValue]) -> list[Any]:
+    def _list_values_of_parts(self, found: Iterable[KeyOrValue]) -> list[Any]:
         return [value for each in found if each.decoded is not None for value in self.values_of(each.decoded)]
 
     def values_of(self, found: DecodedValue) -> Iterable[Any]:
@@ -126,7 +128,7 @@ class DecodedValueReading:
         raise NotImplementedError
 
 
-def _with_numbers(found: list[Any]) -> list[Any]:
+def _append_numbers_of_texts(found: list[Any]) -> list[Any]:
     numbers = [each for each in found if isinstance(each, str) and _NUMBER.fullmatch(each) is not None]
     return [*found, *map(_read_number, numbers)]
 
@@ -135,7 +137,7 @@ def _read_number(text: str) -> float | int:
     return float(text) if "." in text else int(text)
 
 
-def _to_bytes(content: Any) -> bytes | None:
+def _record_content_bytes(content: Any) -> bytes | None:
     """Bytes of a record; of one that was read from a record of kw, they may be text."""
     return content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
 
@@ -149,11 +151,11 @@ class DecodedValueField(DecodedValueReading):
 
     def __call__(self, exchange: Exchange) -> list[Any]:
         """The values, and the numbers that texts among them are."""
-        return _with_numbers(self.list_values(exchange))
+        return _append_numbers_of_texts(self.list_values(exchange))
 
     def list_values_of_record(self, topic: str | None, row: Row) -> list[Any]:
         """As of all records of an exchange."""
-        return _with_numbers(super().list_values_of_record(topic, row))
+        return _append_numbers_of_texts(super().list_values_of_record(topic, row))
 
     def make_prefilter(self, passes: Callable[[Any], bool]) -> Callable[[Row], bool]:
         """A prefilter of records: whether the field may have a value that passes (json_text_prefilter.py).
@@ -165,7 +167,7 @@ class DecodedValueField(DecodedValueReading):
 
         def prefilter(row: Row) -> bool:
             data: Any = row[at]
-            if data.__class__ is not bytes or self._reader.has_bare_values:
+            if data.__class__ is not bytes or self._reader.has_schemas_of_unmarked_values:
                 return True
             if row[_HEADERS] and has_header_of_form(row[_HEADERS]):
                 return True
@@ -184,7 +186,7 @@ class DecodedValueField(DecodedValueReading):
         of_keys = self._parts[0] == "key"
 
         def prefilter(data: bytes, at: int, stop: int) -> bool:
-            if self._reader.has_bare_values:
+            if self._reader.has_schemas_of_unmarked_values:
                 return True
             found = scan_first_bytes(data, at + SIZE, stop, _CLASSES, of_keys=of_keys)
             return bool(

@@ -18,11 +18,11 @@ from decoders.errors import FilterError
 from decoders.exchanges import exchange_attribute_table
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange_attribute_table import SCALARS
-from decoders.filters.filter_field_table import ALIASES, BODIES, FIELDS, PacketSpan, entity_names, entity_paths
+from decoders.filters.filter_field_table import ALIASES, BODIES, FIELDS, PacketSpan, entity_name_paths, entity_names
 from decoders.filters.parse_expression import (
     all_body_paths,
-    apis_with_path,
-    find_field,
+    api_keys_with_path,
+    find_filter_field,
     number_word_sets_at,
     spellings_of_path,
 )
@@ -86,22 +86,24 @@ class RecordPath:
         return frozenset(self._needs(api_key, side)) if self._needs is not None else frozenset()
 
 
-def record_path(text: str, *, names: bool = False) -> RecordPath:
+def parse_record_path(text: str, *, names: bool = False) -> RecordPath:
     """The path that a text is. With `names`, numbers of bodies have their words behind them: `1 read_committed`.
 
     Raises FilterError that says which paths there are, or which one may have been meant.
     """
     if text in SCALARS:
         return RecordPath(
-            text, lambda row, _record: _list_unless_null(_scalar_in_json_form(getattr(row, text, None))), attribute=text
+            text,
+            lambda row, _record: _to_list_without_nulls(_scalar_in_json_form(getattr(row, text, None))),
+            attribute=text,
         )
     name = ALIASES.get(text, text)
     head = name.partition(".")[0]
     if head in BODIES and name != head:
-        return _path_in_body(text, head, name.partition(".")[2], names=names)
+        return _make_body_path(text, head, name.partition(".")[2], names=names)
     if name in KEYS and name not in FIELDS:
         return RecordPath(
-            text, lambda _row, record: _list_unless_null(record.get(name)), whole=True, history=name in HISTORY
+            text, lambda _row, record: _to_list_without_nulls(record.get(name)), whole=True, history=name in HISTORY
         )
     try:
         steps = parse_field_path(name)
@@ -118,7 +120,7 @@ def record_path(text: str, *, names: bool = False) -> RecordPath:
         return RecordPath(
             text, lambda _row, record: _flatten_lists(values_at_path(record, steps)), whole=True, history=history
         )
-    return _path_of_filter_field(text)
+    return _make_path_of_filter_field(text)
 
 
 def first_words_of_paths() -> list[str]:
@@ -126,10 +128,10 @@ def first_words_of_paths() -> list[str]:
     return list(dict.fromkeys([*SCALARS, *KEYS, *FIELDS, *ALIASES]))
 
 
-def _path_of_filter_field(text: str) -> RecordPath:
+def _make_path_of_filter_field(text: str) -> RecordPath:
     """The path that is a field of filters. Raises FilterError."""
     try:
-        field = find_field(text)
+        field = find_filter_field(text)
     except FilterError as error:
         raise FilterError(error.text, 1, word=text, candidates=[*first_words_of_paths(), *error.candidates]) from None
     get: Any = getattr(field.row.get, "list_values", field.row.get)  # a text that is a number counts once here
@@ -148,14 +150,14 @@ def _path_of_filter_field(text: str) -> RecordPath:
             return [shown(found)]
         if named:
             found = dict.fromkeys(found)
-        return _limit_to_cell(shown(each) for each in found if each is not None)
+        return _cut_values_to_cell_size(shown(each) for each in found if each is not None)
 
     set_value_reader = getattr(field.row.get, "set_value_reader", None)
     needs = field.make_atom(None).needs
     return RecordPath(text, values, history=field.row.history, needs=needs, set_value_reader=set_value_reader)
 
 
-def _limit_to_cell(found: Iterable[Any]) -> list[Any]:
+def _cut_values_to_cell_size(found: Iterable[Any]) -> list[Any]:
     """The values that fit into a cell (CELL_MAX bytes), and a text that says so where there are more."""
     values: list[Any] = []
     room = CELL_MAX
@@ -181,7 +183,7 @@ def _make_entity_reader(entity: str) -> Callable[[Settled, Record], list[Any]]:
 
     @cache
     def sides(api_key: int) -> tuple[Side, ...]:
-        return tuple(side for side in SIDES if entity_paths(api_key, side, entity))
+        return tuple(side for side in SIDES if entity_name_paths(api_key, side, entity))
 
     def values(row: Settled, _record: Record) -> list[Any]:
         if row.kind != "exchange" or row.api_key is None:
@@ -192,9 +194,9 @@ def _make_entity_reader(entity: str) -> Callable[[Settled, Record], list[Any]]:
     return values
 
 
-def _path_in_body(text: str, head: str, path: str, *, names: bool) -> RecordPath:
+def _make_body_path(text: str, head: str, path: str, *, names: bool) -> RecordPath:
     side, _ = BODIES[head]
-    if not apis_with_path(side, _part_declared_by_kafka(path)):
+    if not api_keys_with_path(side, _part_declared_by_kafka(path)):
         others = [f"{head}.{other}" for other in all_body_paths(side)]
         raise FilterError(f"no {head} has a field {path!r}", 1, word=text, candidates=others)
 
@@ -211,12 +213,12 @@ def _path_in_body(text: str, head: str, path: str, *, names: bool) -> RecordPath
             value for steps in steps_in(row.api_key) for value in values_at_path(record[side], steps)
         )
         sets = set(number_word_sets_at(row.api_key, side, path).values()) if names else None
-        return [_number_with_word(value, *sets) for value in found] if sets and len(sets) == 1 else found
+        return [_append_word_to_number(value, *sets) for value in found] if sets and len(sets) == 1 else found
 
     return RecordPath(text, values, whole=True)
 
 
-def _number_with_word(value: Any, means: str) -> Any:
+def _append_word_to_number(value: Any, means: str) -> Any:
     if not isinstance(value, int):
         return value
     words = word_for_number_in_set(means, value)
@@ -240,7 +242,7 @@ def _drop_nulls(values: Iterable[Any]) -> list[Any]:
     return [value for value in values if value is not None]
 
 
-def _list_unless_null(value: Any) -> list[Any]:
+def _to_list_without_nulls(value: Any) -> list[Any]:
     return [] if value is None else _drop_nulls(value) if isinstance(value, list) else [value]
 
 

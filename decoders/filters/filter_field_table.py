@@ -14,16 +14,16 @@ from decoders.capture.merge_captures import PACKET_NUMBER_MAX, packet_number_in_
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange import SESSION_PARTITIONS
 from decoders.filters.read_partitions_and_records import (
-    key_of_record,
     make_header_getter,
     make_record_header_getter,
-    partition_needs,
+    partition_number_paths,
     partition_numbers,
     record_count,
-    record_keys,
-    record_needs,
-    record_values,
-    value_of_record,
+    record_key_text,
+    record_key_texts,
+    record_paths,
+    record_value_text,
+    record_value_texts,
 )
 from decoders.named_tuple import NamedTuple
 from decoders.schema.api_declaration import Field, Side
@@ -40,7 +40,7 @@ RESOURCE_TYPES: Final = {"topicName": 2}
 
 
 @cache
-def entity_paths(api_key: int, side: Side, entity: str) -> tuple[str, ...]:
+def entity_name_paths(api_key: int, side: Side, entity: str) -> tuple[str, ...]:
     """The paths of all names of this entity in a message, and of topic ids where topics are asked for."""
     if api_key not in NAMES:
         return ()
@@ -82,7 +82,7 @@ def entity_names_of_both_sides(exchange: Exchange, entity: str) -> list[Any]:
 @cache
 def sides_with_entity(api_key: int, entity: str) -> tuple[Side, ...]:
     """The sides of an API whose messages can have names of this entity: few have any."""
-    return tuple(side for side in SIDES if entity_paths(api_key, side, entity))
+    return tuple(side for side in SIDES if entity_name_paths(api_key, side, entity))
 
 
 def _list_entity_paths(fields: Iterable[Field], prefix: str, entity: str) -> Iterator[str]:
@@ -96,7 +96,7 @@ def _list_entity_paths(fields: Iterable[Field], prefix: str, entity: str) -> Ite
 
 @cache
 def _entity_getters(api_key: int, side: Side, entity: str) -> tuple[Get, ...]:
-    return tuple(make_getter(path) for path in entity_paths(api_key, side, entity) if ".resource_" not in path)
+    return tuple(make_getter(path) for path in entity_name_paths(api_key, side, entity) if ".resource_" not in path)
 
 
 # Fields
@@ -229,7 +229,7 @@ def packet_spans(exchange: Exchange) -> list[PacketSpan]:
     return spans
 
 
-def _session_topics(exchange: Exchange) -> list[str]:
+def _fetch_session_topics(exchange: Exchange) -> list[str]:
     return list((exchange.extra or {}).get(SESSION_PARTITIONS) or ())
 
 
@@ -291,13 +291,20 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "topic": FieldRow(R, "text", _make_entity_field_reader("topicName"), "topics in request or response", "topicName"),
     "group": FieldRow(R, "text", _make_entity_field_reader("groupId"), "consumer groups", "groupId"),
     "txn": FieldRow(R, "text", _make_entity_field_reader("transactionalId"), "transactional ids", "transactionalId"),
-    "partition": FieldRow(R, "number", partition_numbers, "partitions in request or response", needs=partition_needs),
-    "records": FieldRow(R, "number", record_count, "how many records are produced or fetched", needs=record_needs),
+    "partition": FieldRow(
+        R, "number", partition_numbers, "partitions in request or response", needs=partition_number_paths
+    ),
+    "records": FieldRow(R, "number", record_count, "how many records are produced or fetched", needs=record_paths),
     "key": FieldRow(
-        R, "record_content", record_keys, "keys of the records", needs=record_needs, of_record=key_of_record
+        R, "record_content", record_key_texts, "keys of the records", needs=record_paths, of_record=record_key_text
     ),
     "value": FieldRow(
-        R, "record_content", record_values, "values of the records", needs=record_needs, of_record=value_of_record
+        R,
+        "record_content",
+        record_value_texts,
+        "values of the records",
+        needs=record_paths,
+        of_record=record_value_text,
     ),
     "response_size": FieldRow(R, "size", lambda x: x.response_size, "bytes of the response"),
     "size": FieldRow(R, "size", _sizes_of_both_sides, "bytes of either side"),
@@ -348,7 +355,9 @@ FIELDS: Final[dict[str, FieldRow]] = {
         "ids of its remarks: what the protocol forbids and was read all the same",
     ),
     "retransmitted": FieldRow(S, "any", lambda x: x.retransmitted, "whether bytes of it were sent again"),
-    "session_topic": FieldRow(S, "text", _session_topics, "topics that an incremental fetch asks for", history=True),
+    "session_topic": FieldRow(
+        S, "text", _fetch_session_topics, "topics that an incremental fetch asks for", history=True
+    ),
     **{f"{name}.{part}": _make_history_field(name, part) for name, part in _HISTORY},
     "server.listener": _make_server_field("listener", "text", "listener of the broker, by its request log"),
     "server.principal": _make_server_field("principal", "text", "who asked, as the broker names them"),
@@ -391,11 +400,11 @@ for _name, _metric in METRICS.items():
 HEADER: Final = "header"
 
 
-def header_field(name: str) -> FieldRow:
+def make_record_header_field(name: str) -> FieldRow:
     """The field for the headers of a name; case counts, as on the wire."""
     text = f"values of the headers {name}"
     of_record = make_record_header_getter(name)
-    return FieldRow(R, "record_content", make_header_getter(name), text, needs=record_needs, of_record=of_record)
+    return FieldRow(R, "record_content", make_header_getter(name), text, needs=record_paths, of_record=of_record)
 
 
 # `record.PATH`: a field of the records of internal topics.

@@ -19,14 +19,14 @@ from decoders.embedded import (
     parse_structure_declaration,
     structures_of_record,
 )
-from decoders.filters.read_partitions_and_records import records_by_topic
+from decoders.filters.read_partitions_and_records import iterate_records_with_topic
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.records.record_and_batch import Row
     from decoders.schema.api_declaration import Field
 
-__all__ = ["make_record_structure_getter", "make_structure_getter", "structure_paths"]
+__all__ = ["list_internal_topic_field_paths", "make_internal_topic_getter", "make_internal_topic_record_getter"]
 
 _KEY: Final = 2
 _VALUE: Final = 3
@@ -34,7 +34,7 @@ _CONTROL: Final = 5
 
 
 @cache
-def structure_paths() -> tuple[str, ...]:
+def list_internal_topic_field_paths() -> tuple[str, ...]:
     """The paths of all fields of all structures in records of internal topics, in order."""
     modules = {module for those in TOPICS.values() for module in those}
     found: dict[str, None] = {}
@@ -50,13 +50,15 @@ def _list_declared_paths(fields: Iterable[Field], above: str) -> Iterator[str]:
         yield from _list_declared_paths(field.fields, f"{above}{field.name}.")
 
 
-def make_structure_getter(path: str) -> Callable[[Exchange], list[Any]]:
+def make_internal_topic_getter(path: str) -> Callable[[Exchange], list[Any]]:
     """A function that gives the values of the fields at a path in all records of an exchange; a secret has none."""
-    of_record = make_record_structure_getter(path)
-    return lambda exchange: [each for topic, row in records_by_topic(exchange) for each in of_record(topic, row)]
+    of_record = make_internal_topic_record_getter(path)
+    return lambda exchange: [
+        each for topic, row in iterate_records_with_topic(exchange) for each in of_record(topic, row)
+    ]
 
 
-def make_record_structure_getter(path: str) -> Callable[[str | None, Row], Iterable[Any]]:
+def make_internal_topic_record_getter(path: str) -> Callable[[str | None, Row], Iterable[Any]]:
     """A function that gives the values of the fields at a path in one record; a secret has none."""
     steps = path.split(".")
 

@@ -9,7 +9,7 @@ from decoders.protocol_facts.enum_words import BITS, ENUMS
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.number_words import API, ERROR, word_for_number_in_set
 
-__all__ = ["NamedNumber", "fold_word", "words_of_set"]
+__all__ = ["NamedNumber", "fold_word", "words_of_number_set"]
 
 
 class NamedNumber(int):
@@ -31,7 +31,7 @@ class NamedNumber(int):
 
 
 @cache
-def words_of_set(words: str) -> frozenset[str]:
+def words_of_number_set(words: str) -> frozenset[str]:
     """All words of a set."""
     if words == ERROR:
         return frozenset(fold_word(row.name) for row in ERRORS.values())

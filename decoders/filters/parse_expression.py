@@ -21,13 +21,13 @@ from decoders.filters.filter_field_table import (
     FieldRow,
     Kind,
     Phase,
+    entity_name_paths,
     entity_names,
-    entity_paths,
-    header_field,
+    make_record_header_field,
 )
-from decoders.filters.number_comparison_words import NamedNumber, fold_word, words_of_set
+from decoders.filters.number_comparison_words import NamedNumber, fold_word, words_of_number_set
 from decoders.filters.parse_literals import read_value
-from decoders.filters.read_partitions_and_records import structure_needs
+from decoders.filters.read_partitions_and_records import record_and_topic_paths
 from decoders.filters.tokens import Scanner, Word
 from decoders.protocol_facts.field_paths import FieldPathStep, parse_field_path
 from decoders.protocol_facts.number_words import number_set_of_field
@@ -62,10 +62,10 @@ def number_word_sets_at(api_key: int, side: Side, path: str) -> Mapping[str, str
 
 def declared_fields_at(api_key: int, side: Side, path: str) -> Iterator[tuple[str, Field]]:
     """The spellings of a path in the declaration of an API, each with its field."""
-    return _spell_path(api(api_key).message(side).fields, parse_field_path(path))
+    return _spell_path_as_declared(api(api_key).message(side).fields, parse_field_path(path))
 
 
-def apis_with_path(side: Side, path: str) -> frozenset[int]:
+def api_keys_with_path(side: Side, path: str) -> frozenset[int]:
     """The keys of all APIs that have such a field."""
     return frozenset(key for key in KEYS if spellings_of_path(key, side, path))
 
@@ -79,22 +79,22 @@ def all_body_paths(side: Side, keys: Iterable[int] = KEYS) -> list[str]:
     return list(found)
 
 
-def _spell_path(fields: Iterable[Field], steps: Sequence[FieldPathStep]) -> Iterator[tuple[str, Field]]:
+def _spell_path_as_declared(fields: Iterable[Field], steps: Sequence[FieldPathStep]) -> Iterator[tuple[str, Field]]:
     """The paths that these steps stand for, spelt as declared, arrays with their brackets; each with its field."""
     (name, indices), *rest = steps
     bracket = "".join("[]" if index is None else f"[{index}]" for index in indices)
-    for field in _find_by_name(fields, name):
+    for field in _find_fields_by_name(fields, name):
         head = field.name + ((bracket or "[]") if field.array else "")
         if bracket and not field.array:
             continue
         if not rest:
             yield head, field
         elif field.fields:
-            for tail, last in _spell_path(field.fields, rest):
+            for tail, last in _spell_path_as_declared(field.fields, rest):
                 yield f"{head}.{tail}", last
 
 
-def _find_by_name(fields: Iterable[Field], name: str) -> list[Field]:
+def _find_fields_by_name(fields: Iterable[Field], name: str) -> list[Field]:
     """The fields that have this name; those that once had it, when none has it now."""
     folded = _fold_name(name)
     fields = list(fields)
@@ -216,7 +216,7 @@ class Atom:
     @property
     def reads_records(self) -> bool:
         """Whether the question is about the contents of records."""
-        return self.row.kind == "record_content" or self.row.needs is structure_needs
+        return self.row.kind == "record_content" or self.row.needs is record_and_topic_paths
 
     def needs(self, api_key: int, side: Side) -> tuple[str, ...]:
         """The paths that the question reads of a side of an API."""
@@ -225,8 +225,8 @@ class Atom:
         if side not in self.sides:
             return ()
         if self.row.entity:
-            return entity_paths(api_key, side, self.row.entity)
-        return tuple(_without_indices(path) for path in spellings_of_path(api_key, side, self.path))
+            return entity_name_paths(api_key, side, self.row.entity)
+        return tuple(_remove_indices_from_path(path) for path in spellings_of_path(api_key, side, self.path))
 
 
 class Not:
@@ -313,7 +313,7 @@ def _has_value(value: Any) -> bool:
     return value not in (None, [], False, "")
 
 
-def _without_indices(path: str) -> str:
+def _remove_indices_from_path(path: str) -> str:
     return re.sub(r"\[\d*\]", "[]", path).removesuffix("[]")
 
 
@@ -463,7 +463,7 @@ class _Parser:
 
     def _parse_comparison(self) -> Node:
         word = self._scan.read_path()
-        field = _find_field(word)
+        field = _find_filter_field_of_word(word)
         negated = bool(self._scan.read_keyword("not"))
         listed = self._scan.read_keyword("in", "like")
         if listed:
@@ -532,19 +532,19 @@ class _FilterField:
         return Atom(self.row, test, self._sides, self._path, keys, self.name, needle, needle_is_value)
 
 
-def find_field(text: str) -> _FilterField:
+def find_filter_field(text: str) -> _FilterField:
     """The field that a word of an expression names. Raises FilterError."""
-    return _find_field(Word(text, 0))
+    return _find_filter_field_of_word(Word(text, 0))
 
 
-def _find_field(word: Word) -> _FilterField:
+def _find_filter_field_of_word(word: Word) -> _FilterField:
     name = ALIASES.get(word.text, word.text)
     row = FIELDS.get(name)
     if row is not None:
         return _FilterField(name, row, ("request", "response") if row.entity else ())
     first, _, path = name.partition(".")
     if first == HEADER and path:
-        return _FilterField(name, header_field(path))
+        return _FilterField(name, make_record_header_field(path))
     if first in BODIES and path:
         return _find_body_field(word, name, first, path)
     if first == RECORD and path:
@@ -565,18 +565,18 @@ def _find_decoded_value_field(name: str, path: str) -> _FilterField:
         get: decoded.DecodedValueReading = decoded.DecodedValueField(
             "key" if first == "key" else "value", parse_field_path(path)
         )
-        return _FilterField(name, _make_decoded_row("any", get, f"a field of a {first}"))
+        return _FilterField(name, _make_decoded_field_row("any", get, f"a field of a {first}"))
     kind, text = DECODED_FIELDS[name]
     if name == "schema_id":
         get = decoded.DecodedValueSchemaId(["key", "value"])
     else:
         made = decoded.DecodedValueFormat if name.endswith("_format") else decoded.DecodedValueJson
         get = made(["key" if name.startswith("key_") else "value"])
-    return _FilterField(name, _make_decoded_row(kind, get, text))
+    return _FilterField(name, _make_decoded_field_row(kind, get, text))
 
 
-def _make_decoded_row(kind: Kind, get: DecodedValueReading, text: str) -> FieldRow:
-    return FieldRow(Phase.RESPONSE, kind, get, text, needs=structure_needs, of_record=get.list_values_of_record)
+def _make_decoded_field_row(kind: Kind, get: DecodedValueReading, text: str) -> FieldRow:
+    return FieldRow(Phase.RESPONSE, kind, get, text, needs=record_and_topic_paths, of_record=get.list_values_of_record)
 
 
 def _find_internal_topic_field(word: Word, name: str, path: str) -> _FilterField:
@@ -584,12 +584,12 @@ def _find_internal_topic_field(word: Word, name: str, path: str) -> _FilterField
     from decoders.filters import internal_topic_fields as structures  # few expressions have one
 
     plain = _INDEX.sub("", path)
-    known = structures.structure_paths()
+    known = structures.list_internal_topic_field_paths()
     if plain not in known:
         text = f"no record of an internal topic has a field {path!r}"
         raise FilterError(text, word.at + 1, word=name, candidates=[f"{RECORD}.{each}" for each in known])
-    get, of_record = structures.make_structure_getter(plain), structures.make_record_structure_getter(plain)
-    row = FieldRow(Phase.RESPONSE, "any", get, "a field of records", needs=structure_needs, of_record=of_record)
+    get, of_record = structures.make_internal_topic_getter(plain), structures.make_internal_topic_record_getter(plain)
+    row = FieldRow(Phase.RESPONSE, "any", get, "a field of records", needs=record_and_topic_paths, of_record=of_record)
     return _FilterField(name, row)
 
 
@@ -598,7 +598,7 @@ _INDEX: Final = re.compile(r"\[\d*\]")
 
 def _find_body_field(word: Word, name: str, first: str, path: str) -> _FilterField:
     side, phase = BODIES[first]
-    if not apis_with_path(side, path):
+    if not api_keys_with_path(side, path):
         others = [f"{first}.{other}" for other in all_body_paths(side)]
         text = f"no {first} has a field {path!r}"
         raise FilterError(text, word.at + 1, word=name, candidates=others)
@@ -615,13 +615,13 @@ def _find_body_field(word: Word, name: str, first: str, path: str) -> _FilterFie
             for value in found if isinstance(found, list) else (found,):
                 if value is not None:
                     values.append(value if words is None else NamedNumber(value, words))
-        return _conceal_secrets(exchange, values) if tells and values else values
+        return _conceal_secrets_in_messages(exchange, values) if tells and values else values
 
     tells = path.rpartition(".")[2].partition("[")[0] == MESSAGE
     return _FilterField(name, FieldRow(phase, "any", get, f"a field of the {side}"), (side,), path)
 
 
-def _conceal_secrets(exchange: Exchange, messages: list[Any]) -> list[Any]:
+def _conceal_secrets_in_messages(exchange: Exchange, messages: list[Any]) -> list[Any]:
     """Error messages without the secrets of the exchange that a broker repeats in them."""
     from decoders.messages.build_body_json import make_conceal_of_exchange
 
@@ -637,23 +637,23 @@ def _words_of_body_field(field: _FilterField) -> frozenset[str] | None:
     side, _ = BODIES[first]
     found: set[str] = set()
     path = field.name.partition(".")[2]
-    for key in apis_with_path(side, path):
+    for key in api_keys_with_path(side, path):
         sets = number_word_sets_at(key, side, path)
         if len(sets) < len(spellings_of_path(key, side, path)):
             return None
-        found.update(word for words in sets.values() for word in words_of_set(words))
+        found.update(word for words in sets.values() for word in words_of_number_set(words))
     return frozenset(found)
 
 
-def _make_atom_of_word(field: _FilterField, word: Word) -> Node | None:
+def _make_atom_of_number_word(field: _FilterField, word: Word) -> Node | None:
     """The question whether a number has this word; None where the word is not one for numbers. Raises FilterError."""
     text = fold_word(word.text)
     first, _, path = field.name.partition(".")
     if word.quoted or first not in BODIES or not text[:1].isalpha():
         return None
     side, _ = BODIES[first]
-    sets = {words for key in apis_with_path(side, path) for words in number_word_sets_at(key, side, path).values()}
-    if any(text in words_of_set(words) for words in sets):
+    sets = {words for key in api_keys_with_path(side, path) for words in number_word_sets_at(key, side, path).values()}
+    if any(text in words_of_number_set(words) for words in sets):
         return field.make_atom(lambda value: isinstance(value, NamedNumber) and text in value.words)
     known = _words_of_body_field(field)
     if known and text not in _KEYWORDS:
@@ -677,7 +677,7 @@ def _is_word_for_null(field: _FilterField, word: Word) -> bool:
 
 
 def _make_atom_of_equality(field: _FilterField, word: Word) -> Node:
-    if field.row.kind == "any" and (named := _make_atom_of_word(field, word)) is not None:
+    if field.row.kind == "any" and (named := _make_atom_of_number_word(field, word)) is not None:
         return named
     if _is_word_for_null(field, word):
         return field.make_atom(_is_null) if field.row.kind == "record_content" else Not(field.make_atom(_is_any_value))

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES
 from decoders.exchanges.topic_and_node_names import WELL_KNOWN, Topics
-from decoders.filters.filter_field_table import BODIES, Phase, entity_paths
+from decoders.filters.filter_field_table import BODIES, Phase, entity_name_paths
 from decoders.filters.parse_expression import All, Always, Atom, Filter, Node, Not, declared_fields_at
 
 if TYPE_CHECKING:
@@ -132,9 +132,9 @@ class Prefilter:
         key = self._exchange.api_key
         assert key is not None
         if atom.row.entity:
-            if answered and entity_paths(key, "response", atom.row.entity):
+            if answered and entity_name_paths(key, "response", atom.row.entity):
                 return None
-            paths = entity_paths(key, "request", atom.row.entity)
+            paths = entity_name_paths(key, "request", atom.row.entity)
         elif atom.name.partition(".")[0] in BODIES and atom.sides == ("request",):
             paths = (atom.path,)
         else:

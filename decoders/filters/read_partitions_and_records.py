@@ -29,16 +29,16 @@ def partition_numbers(exchange: Exchange) -> list[int]:
     return [number for _, _, number in iterate_partitions_of_exchange(exchange)]
 
 
-def partition_needs(api_key: int, side: Side) -> tuple[str, ...]:
+def partition_number_paths(api_key: int, side: Side) -> tuple[str, ...]:
     """The paths that `partition_numbers` reads of a side of an API."""
     return tuple(partition_paths(api_key, side, topics=False))
 
 
 @cache
-def structure_needs(api_key: int, side: Side) -> tuple[str, ...]:
+def record_and_topic_paths(api_key: int, side: Side) -> tuple[str, ...]:
     """The paths of the records of a side of an API, and of the names or ids of their topics."""
     array = batch_array(api_key)
-    found = record_needs(api_key, side)
+    found = record_paths(api_key, side)
     if not found or array is None:
         return ()
     names = (topic_name_field(api_key, array), TOPIC_ID if has_topic_id_field(api_key, array) else "")
@@ -46,7 +46,7 @@ def structure_needs(api_key: int, side: Side) -> tuple[str, ...]:
 
 
 @cache
-def record_needs(api_key: int, side: Side) -> tuple[str, ...]:
+def record_paths(api_key: int, side: Side) -> tuple[str, ...]:
     """The paths of the records of a side of an API: where their bytes are."""
     array = batch_array(api_key)
     if array is None or array.side != side:
@@ -65,23 +65,23 @@ def record_count(exchange: Exchange) -> int | None:
     return found.records if found is not None else 0
 
 
-def record_keys(exchange: Exchange) -> Iterator[str | None]:
+def record_key_texts(exchange: Exchange) -> Iterator[str | None]:
     """The key of each record as text; None for a record without one."""
     return map(_text_of_bytes, _read_record_parts(exchange, _keys_of_records))
 
 
-def record_values(exchange: Exchange) -> Iterator[str | None]:
+def record_value_texts(exchange: Exchange) -> Iterator[str | None]:
     """The value of each record as text; None for a record without one (a tombstone)."""
     return map(_text_of_bytes, _read_record_parts(exchange, _values_of_records))
 
 
-def key_of_record(_topic: str | None, record: Row) -> tuple[str | None]:
-    """The key of a record, as of `record_keys`."""
+def record_key_text(_topic: str | None, record: Row) -> tuple[str | None]:
+    """The key of a record, as of `record_key_texts`."""
     return (_text_of_bytes(record[_KEY]),)
 
 
-def value_of_record(_topic: str | None, record: Row) -> tuple[str | None]:
-    """The value of a record, as of `record_values`."""
+def record_value_text(_topic: str | None, record: Row) -> tuple[str | None]:
+    """The value of a record, as of `record_value_texts`."""
     return (_text_of_bytes(record[_VALUE]),)
 
 
@@ -114,24 +114,24 @@ def _text_of_bytes(data: Any) -> str | None:
 
 def _read_record_parts(exchange: Exchange, part: Callable[[Iterator[Any]], list[Any]]) -> Iterator[Any]:
     """A part of each record of an exchange, batch by batch."""
-    for _, found in _read_batch_parts(exchange, part):
+    for _, found in _iterate_batches_with_topic(exchange, part):
         yield from found
 
 
-def records_by_topic(exchange: Exchange, fields: Any = None) -> Iterator[tuple[str | None, Any]]:
+def iterate_records_with_topic(exchange: Exchange, fields: Any = None) -> Iterator[tuple[str | None, Any]]:
     """Each record of an exchange with its topic.
 
-    `fields` are those at `structure_needs`, where the exchange was read without them.
+    `fields` are those at `record_and_topic_paths`, where the exchange was read without them.
     """
     from decoders.analysis.exchange_facts import topic_of_element  # as records_of
 
-    for element, found in _read_batch_parts(exchange, list, fields):
+    for element, found in _iterate_batches_with_topic(exchange, list, fields):
         topic = topic_of_element(exchange, element)
         for row in found:
             yield topic, row
 
 
-def _read_batch_parts(
+def _iterate_batches_with_topic(
     exchange: Exchange, part: Callable[[Iterator[Any]], list[Any]], fields: Any = None
 ) -> Iterator[tuple[Any, list[Any]]]:
     """For each batch: the element about its topic, and a part of each of its records."""

@@ -66,7 +66,7 @@ class Scanner:
         """The name of a field. The name of a header may have any sign in it, in quotes: `header."my name"`."""
         head = _HEADER_NAME.match(self.text, self.at)
         if head is not None or self.text.startswith((f'{HEADER}."', f"{HEADER}.'"), self.at):
-            return self._read_header(head)
+            return self._read_header_name(head)
         match = _PATH.match(self.text, self.at)
         if match is None:
             raise self.make_error(
@@ -78,7 +78,7 @@ class Scanner:
         self._advance_over_characters(len(match[0]))
         return word
 
-    def _read_header(self, match: re.Match[str] | None) -> Word:
+    def _read_header_name(self, match: re.Match[str] | None) -> Word:
         begun = self.at
         if match is not None:
             self._advance_over_characters(len(match[0]))

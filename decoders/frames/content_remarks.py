@@ -61,15 +61,15 @@ def _describe_odd_structure(name: str, data: bytes, *, consumer: bool) -> str:
     """Why bytes are no such structure; empty where they are one, or where it is not certain."""
     if not data or structure_or_stand_in_json(name, data) is not None:
         return ""
-    if _find_end(name, _VERSION_0 + data) == len(data) + len(_VERSION_0):
+    if _find_structure_end(name, _VERSION_0 + data) == len(data) + len(_VERSION_0):
         return f"no {name}; it becomes one with the two bytes of the version before it"
-    end = _find_end(name, data) if consumer else -1
+    end = _find_structure_end(name, data) if consumer else -1
     if 0 < end < len(data):
         return f"{name} with {format_bytes(len(data) - end)} behind it"
     return ""
 
 
-def _find_end(name: str, data: bytes) -> int:
+def _find_structure_end(name: str, data: bytes) -> int:
     """Where the structure in bytes ends, -1 where there is none."""
     try:
         _, plan, begin = locate_structure(name, data)
@@ -100,10 +100,12 @@ def _find_values(plan: Plan, data: bytes, begin: int, path: str, *beside: str) -
     walker = make_walker_for_view(data, want, lenient=True)
     walker.read(plan, begin, len(data))
     view, _ = project_walker(plan, want, False, walker)
-    yield from _find_spans(view, names, "", None)
+    yield from _find_spans_with_protocol_type(view, names, "", None)
 
 
-def _find_spans(view: Any, names: list[str], place: str, kind: Any) -> Iterator[tuple[str, int, int, Any]]:
+def _find_spans_with_protocol_type(
+    view: Any, names: list[str], place: str, kind: Any
+) -> Iterator[tuple[str, int, int, Any]]:
     name, *rest = names
     value, kind = view.get(name), view.get("protocol_type", kind)
     if not rest:
@@ -111,4 +113,4 @@ def _find_spans(view: Any, names: list[str], place: str, kind: Any) -> Iterator[
             yield f"{place}{name}", *value, kind
         return
     for number, each in enumerate(value or ()):
-        yield from _find_spans(each, rest, f"{place}{name}[{number}].", kind)
+        yield from _find_spans_with_protocol_type(each, rest, f"{place}{name}[{number}].", kind)

@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from decoders.frames.detect_responses_only import Stretches, find_answers
+from decoders.frames.detect_responses_only import Stretches, find_first_response_chain
 from decoders.frames.read_and_judge_headers import (
     FITS,
     NO,
@@ -277,7 +277,7 @@ class UndecidedConnection:
                 place += len(data)
             elif isinstance(data, Gap):
                 place += data.size or 1  # a jump: the next bytes do not continue those before
-        found = find_answers(Stretches(pieces))
+        found = find_first_response_chain(Stretches(pieces))
         self.answers = found is not None
         self.in_step = found == 0
 

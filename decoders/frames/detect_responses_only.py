@@ -26,7 +26,14 @@ from typing import Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
-from decoders.frames.read_and_judge_headers import NO, RESPONSE, YES, find_plan, find_response_body, judge_response
+from decoders.frames.read_and_judge_headers import (
+    NO,
+    RESPONSE,
+    YES,
+    find_response_body_offset,
+    find_stable_plan,
+    judge_response,
+)
 from decoders.limits import FRAME_MAX
 from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, PRODUCE, SASL_HANDSHAKE
 from decoders.schema.plan_walker import Walker
@@ -49,7 +56,7 @@ _Layouts = tuple[tuple[int, int], ...]
 
 
 @cache
-def list_response_layouts() -> _Layouts:
+def list_possible_api_versions() -> _Layouts:
     """The APIs and versions that an answer may be of, likely ones first. All declarations are read for it."""
     return tuple(
         (key, version)
@@ -85,7 +92,7 @@ class Stretches:
         return self._data[number], place - self._places[number]
 
 
-def find_answers(stretches: Stretches) -> int | None:
+def find_first_response_chain(stretches: Stretches) -> int | None:
     """The place of the first segment with which a chain of answers begins."""
     return next((place for place in stretches.starts[:STARTS_MAX] if _begins_response_chain(stretches, place)), None)
 
@@ -98,7 +105,7 @@ def _begins_response_chain(stretches: Stretches, place: int) -> bool:
     if len(frames) < ANSWERS:
         return False
     whole = 0
-    candidates = list_response_layouts()
+    candidates = list_possible_api_versions()
     for data, at in frames:
         verdict, candidates = _judge_response(data, at, candidates)
         if verdict == NO:
@@ -148,10 +155,13 @@ def _is_unmistakable_answer(data: bytes, at: int) -> bool:
     for key, is_telling in _TELLING.items():
         versions = api(key).versions
         for version in range(versions.low, versions.high + 1):
-            plan = find_plan(key, version, "response")
+            plan = find_stable_plan(key, version, "response")
             walker = Walker(data)
             try:
-                if plan is None or walker.read(plan, find_response_body(data, at, end, key, version), end) != end:
+                if (
+                    plan is None
+                    or walker.read(plan, find_response_body_offset(data, at, end, key, version), end) != end
+                ):
                     continue
             except (DecodeError, IndexError):
                 continue

@@ -72,7 +72,7 @@ def explain_bytes(data: bytes) -> list[Finding]:
     if not any(each.what.startswith("Kafka") for each in found):
         found += _find_misplaced_frame(data)
     if not found:
-        found += _find_text(data)
+        found += _find_plain_text(data)
     return list(dict.fromkeys(found))
 
 
@@ -164,7 +164,7 @@ def find_little_endian_size(data: bytes) -> Iterator[Finding]:
         )
 
 
-def _find_text(data: bytes) -> Iterator[Finding]:
+def _find_plain_text(data: bytes) -> Iterator[Finding]:
     head = data[:64]
     if len(head) >= 4 and all(32 <= byte < 127 or byte in b"\t\r\n" for byte in head):
         kind = "JSON text" if head.lstrip()[:1] in (b"{", b"[") else "XML or HTML" if head[:1] == b"<" else "text"

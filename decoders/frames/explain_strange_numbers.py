@@ -90,7 +90,7 @@ def explain_size(number: int, *, named: bool = False) -> list[Finding]:
     if 0 <= number <= SIZE_MAX:
         size = Finding("Kafka", f"a size of {format_bytes(number)}, which is possible for a message", "")
         is_token = not named and number >> 8 == _TOKEN
-        return [size, *([] if not is_token else _as_key(number))]
+        return [size, *([] if not is_token else _explain_as_api_key(number))]
     if not -(1 << 31) <= number < 1 << 32:
         return []
     data = (number & 0xFFFFFFFF).to_bytes(4, "big").hex(" ")
@@ -103,7 +103,7 @@ def explain_size(number: int, *, named: bool = False) -> list[Finding]:
     ]
 
 
-def _as_key(number: int) -> list[Finding]:
+def _explain_as_api_key(number: int) -> list[Finding]:
     return [
         each._replace(detail=f"if {number} was read as an API key: {each.detail}")
         for each in _explain_api_key(number, None)
@@ -159,12 +159,12 @@ def _explain_as_size_or_key(data: bytes) -> Iterator[Finding]:
         )
 
 
-def explain_line(line: str, *, alone: bool = False) -> list[Finding]:
+def list_findings_about_log_line(line: str, *, alone: bool = False) -> list[Finding]:
     """Findings about a line of a log: its numbers as the library means them that wrote it, else what its words say.
 
     A size whose bytes are nothing known is told where the line complains of it, or is the only line (`alone`).
     """
-    for meant in (_explain_shifted_size, _explain_length_inside, _explain_correlation_id):
+    for meant in (_explain_shifted_size, _explain_array_or_string_length, _explain_correlation_id):
         found = meant(line)
         if found:
             return found
@@ -230,7 +230,7 @@ def _explain_shifted_size(line: str) -> list[Finding]:
     return []
 
 
-def _explain_length_inside(line: str) -> list[Finding]:
+def _explain_array_or_string_length(line: str) -> list[Finding]:
     """A length of an array or a string inside a message: it is no size of a frame, whatever its bytes are."""
     return explain_by_known_log_lines(line) if _INSIDE.search(line) else []
 

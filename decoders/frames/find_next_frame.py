@@ -74,7 +74,7 @@ INNER_MAX: Final = 4 << 20
 Judge = Callable[[Any, bytes, int], int]
 
 
-def find_frame(
+def find_first_judged_frame(
     judge: Judge, find_frame_candidates: Callable[[Any, bytes, int], list[int]], direction: Any, data: bytes, at: int
 ) -> int:
     """The offset of the first frame in `data` from `at` on, -1 when there is none."""

@@ -113,7 +113,7 @@ class Framer:
         self.drop_held()
         return frame, stop
 
-    def join_held(self) -> bytes:
+    def join_held_bytes(self) -> bytes:
         """The bytes that wait for more of their frame."""
         return b"".join(self._parts)
 

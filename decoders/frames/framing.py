@@ -9,7 +9,7 @@ The idea. A hole has a known length, since sequence numbers count bytes. So most
 size │ body ……………… hole ………… body │ size │ body │          hole inside a body: that frame is cut (`missing`),
      └───────── need bytes ────────┘  ▲                     the next one begins where it must
                                       └ still in step
-size │ body │ …… hole over a size field …… │ ? ? ? │        the step is lost: `find_frame` looks for a head;
+size │ body │ …… hole over a size field …… │ ? ? ? │        the step is lost: find_next_frame.py looks for a head;
                                              ▲              what lies between is an `Unframed`
                                              └ the frame found is in `doubt` until its last byte has come and it decodes
 ```
@@ -29,7 +29,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final, Literal, Protocol
 
-from decoders.frames.find_next_frame import find_frame
+from decoders.frames.find_next_frame import find_first_judged_frame
 from decoders.frames.read_and_judge_headers import NO, YES
 from decoders.limits import FIRST_BYTES_MAX, FRAME_MAX, HELD_MAX, RAW_KEPT_MAX
 from decoders.tcp.stream_chunks import Why
@@ -183,13 +183,13 @@ class FrameDirection:
         self.lossy = False  # bytes of this direction are not in the capture, or were no frames
         self.lost_packet = 0  # the packet at which that was last found
 
-    def is_plain(self) -> bool:
+    def is_in_initial_state(self) -> bool:
         """Whether the direction is as new but for its place: in step between two frames, and nothing ever missing."""
         if self.mode != self.ready or self.mode not in (REQUEST, RESPONSE):
             return False
         return not (self.need or self.parts or self.missing or self.again or self.lossy or self.doubt or self.unframed)
 
-    def set_ready(self, mode: int) -> None:
+    def set_mode_between_frames(self, mode: int) -> None:
         """Set the mode between frames: ASK, REQUEST or RESPONSE."""
         self.ready = mode
         if self.mode in (ASK, REQUEST, RESPONSE) and not self.parts and not self.need and self.unframed is None:
@@ -390,7 +390,9 @@ def _search_next_frame(direction: FrameDirection, first: tuple[int, int], data: 
     if begin == 0 and len(data) < REQUEST_HEAD and direction.owner.judge_frame(direction, data, 0) == NO:
         _keep_incomplete_head(direction, data, first)
         return -1
-    found = find_frame(direction.owner.judge_frame, direction.owner.find_frame_candidates, direction, data, at)
+    found = find_first_judged_frame(
+        direction.owner.judge_frame, direction.owner.find_frame_candidates, direction, data, at
+    )
     unframed.size += (found if found >= 0 else len(data)) - begin
     direction.doubt = found >= 0
     return found

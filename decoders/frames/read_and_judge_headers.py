@@ -47,7 +47,7 @@ def may_begin_frame(data: bytes) -> bool:
 
 
 @cache
-def find_plan(key: int, version: int, side: Side) -> Plan | None:
+def find_stable_plan(key: int, version: int, side: Side) -> Plan | None:
     """The stable layout of a body; None when the API or this version of it is not known."""
     if key not in NAMES:
         return None
@@ -91,7 +91,7 @@ _HEAD: Final = Struct(">hhi")
 _LENGTH: Final = Struct(">h")
 
 
-def find_response_body(data: bytes, at: int, end: int, key: int, version: int) -> int:
+def find_response_body_offset(data: bytes, at: int, end: int, key: int, version: int) -> int:
     """Where the body of a response begins whose size field is at `at`. Raises DecodeError."""
     if end - at < 8:
         raise Truncated("the bytes end inside the header of a response", offset=end)
@@ -140,21 +140,21 @@ def judge_request(data: bytes, at: int, client_id: bytes | None = None) -> int:
     if len(data) - at < 12:
         return NO
     if len(data) - at < 14:
-        return _short_request_verdict(data, at)
+        return _judge_request_without_client_id(data, at)
     size, key, version, _, length = REQUEST.unpack_from(data, at)
     if not 8 <= size <= FRAME_MAX or key not in NAMES or not 0 <= version <= api(key).versions.high + NEWER:
         return NO
     if key == CONTROLLED_SHUTDOWN and version == 0:
-        return _short_request_verdict(data, at)
+        return _judge_request_without_client_id(data, at)
     if not -1 <= length <= min(size - 10, CLIENT_ID_MAX):
         return NO
     shown = data[at + 14 : at + 14 + max(length, 0)]
     if client_id is not None and shown != client_id[: len(shown)]:
         return NO
     end = at + 4 + size
-    if not _is_readable(shown):
+    if not _is_readable_text(shown):
         return _judge_request_of_unreadable_client(data, at, end, shown)
-    plan = find_plan(key, version, "request")
+    plan = find_stable_plan(key, version, "request")
     if plan is None:
         return HEAD
     try:
@@ -174,13 +174,13 @@ def has_request_head_but_unreadable_body(data: bytes, at: int) -> bool:
     if key not in NAMES or version not in api(key).versions or not correlation_id:
         return False
     whole = 10 + max(length, 0) <= size <= len(data) - at - 4
-    return whole and 1 <= length <= CLIENT_ID_MAX and _is_readable(data[at + 14 : at + 14 + length])
+    return whole and 1 <= length <= CLIENT_ID_MAX and _is_readable_text(data[at + 14 : at + 14 + length])
 
 
-def _short_request_verdict(data: bytes, at: int) -> int:
+def _judge_request_without_client_id(data: bytes, at: int) -> int:
     """The verdict on the one request without a client id, ControlledShutdown 0."""
     size, key, version, _ = _SHORT.unpack_from(data, at)
-    plan = find_plan(CONTROLLED_SHUTDOWN, 0, "request")
+    plan = find_stable_plan(CONTROLLED_SHUTDOWN, 0, "request")
     if (key, version, size) != (CONTROLLED_SHUTDOWN, 0, 12) or plan is None:
         return NO
     return judge_body(plan, data, at + 12, at + 16)
@@ -192,7 +192,7 @@ _SHORT: Final = Struct(">ihhi")
 def _judge_request_of_unreadable_client(data: bytes, at: int, end: int, client_id: bytes) -> int:
     """The verdict on a request whose client id is no UTF-8: YES or NO. Kafka takes any bytes, chance gives any too."""
     _, key, version, *_ = REQUEST.unpack_from(data, at)
-    plan = find_plan(key, version, "request")
+    plan = find_stable_plan(key, version, "request")
     if plan is None or client_id.translate(None, _CONTROL_BYTES) != client_id:
         return NO
     try:
@@ -205,7 +205,7 @@ def _judge_request_of_unreadable_client(data: bytes, at: int, end: int, client_i
 _CONTROL_BYTES: Final = bytes((*range(0x20), 0x7F))
 
 
-def _is_readable(client_id: bytes) -> bool:
+def _is_readable_text(client_id: bytes) -> bool:
     try:
         return client_id.decode().isprintable()
     except UnicodeDecodeError as failure:
@@ -220,17 +220,17 @@ def judge_response(data: bytes, at: int, key: int, version: int) -> int:
     if not 4 <= size <= FRAME_MAX:
         return NO
     end = at + 4 + size
-    plan = find_plan(key, version, "response")
+    plan = find_stable_plan(key, version, "response")
     verdict = NO
     if plan is not None:
         try:
-            verdict = judge_body(plan, data, find_response_body(data, at, end, key, version), end)
+            verdict = judge_body(plan, data, find_response_body_offset(data, at, end, key, version), end)
         except DecodeError:
             verdict = NO
         except IndexError:
             verdict = HEAD
     if verdict != YES and key == API_VERSIONS and version:
-        oldest = find_plan(API_VERSIONS, 0, "response")
+        oldest = find_stable_plan(API_VERSIONS, 0, "response")
         assert oldest is not None
         verdict = max(verdict, judge_body(oldest, data, at + 8, end))
     if plan is None and key != API_VERSIONS:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
-from decoders.frames.read_and_judge_headers import find_response_body, is_flexible
+from decoders.frames.read_and_judge_headers import find_response_body_offset, is_flexible
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import API_VERSIONS
 from decoders.protocol_facts.exchange_remarks import ExchangeRemark, make_remark
@@ -106,7 +106,7 @@ def read_response_of_other_version(key: int | None, asked: int | None, data: byt
         if version == asked:
             continue
         try:
-            at = find_response_body(data, 0, len(data), key, version)
+            at = find_response_body_offset(data, 0, len(data), key, version)
         except DecodeError:
             continue
         reading = read_body_by_walking("response", resolve(api(key).response, version), data, at)

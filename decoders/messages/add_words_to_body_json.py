@@ -63,19 +63,21 @@ def add_words_for_numbers(record: dict[str, Any]) -> None:
 def _list_parts_with_words(record: Mapping[str, Any]) -> Iterator[tuple[str, Iterator[tuple[str, WordOrWords]]]]:
     """The parts of a record that have numbers with words."""
     if record["kind"] == "structure":
-        yield "value", _find_words_in_structure(record["value"], "")
+        yield "value", _find_number_words_in_structure(record["value"], "")
     elif record["kind"] == "message":
-        yield "body", _find_words_in_body(record, record["side"], record["body"], record.get("layout"))
+        yield "body", _find_number_words_in_body(record, record["side"], record["body"], record.get("layout"))
     elif record["kind"] == "exchange":
         for side in SIDES:
             early = record.get("layout")
             yield (
                 side,
-                _find_words_in_body(record, side, record[side], early.get(side) if isinstance(early, dict) else None),
+                _find_number_words_in_body(
+                    record, side, record[side], early.get(side) if isinstance(early, dict) else None
+                ),
             )
 
 
-def _find_words_in_body(
+def _find_number_words_in_body(
     record: Mapping[str, Any], side: Side, body: Any, early_layout: str | None
 ) -> Iterator[tuple[str, WordOrWords]]:
     key, version = record["api_key"], record["api_version"]
@@ -85,7 +87,7 @@ def _find_words_in_body(
         (layout.plan for layout in list_layouts(key, version, side) if layout.early_layout == early_layout), None
     )
     if plan is not None:
-        yield from _find_words_in_struct(plan, body, "")
+        yield from _find_number_words_in_struct(plan, body, "")
 
 
 @cache
@@ -100,27 +102,27 @@ def _list_fields_with_words(plan: Plan) -> tuple[_NamedField, ...]:
     )
 
 
-def _find_words_in_struct(plan: Plan, value: Mapping[str, Any], above: str) -> Iterator[tuple[str, WordOrWords]]:
+def _find_number_words_in_struct(plan: Plan, value: Mapping[str, Any], above: str) -> Iterator[tuple[str, WordOrWords]]:
     for field, means in _list_fields_with_words(plan):
         inner = value.get(field.name)
         if inner is None:
             continue
         path = above + field.name
         if means:
-            words = _find_words_of_value(means, inner)
+            words = _find_words_of_number(means, inner)
             if words is not None:
                 yield path, words
         elif field.plan is None:
-            yield from _find_words_in_bytes(inner, path)
+            yield from _find_number_words_in_bytes(inner, path)
         elif isinstance(inner, _LISTS):
             for number, each in enumerate(inner):
                 if isinstance(each, dict):
-                    yield from _find_words_in_struct(field.plan, each, f"{path}[{number}].")
+                    yield from _find_number_words_in_struct(field.plan, each, f"{path}[{number}].")
         elif isinstance(inner, dict):
-            yield from _find_words_in_struct(field.plan, inner, path + ".")
+            yield from _find_number_words_in_struct(field.plan, inner, path + ".")
 
 
-def _find_words_of_value(means: str, value: Any) -> WordOrWords | None:
+def _find_words_of_number(means: str, value: Any) -> WordOrWords | None:
     """The word for a number, or the words for its bits or for a list of numbers; None where there is none."""
     if isinstance(value, _LISTS):
         words = [word_for_number_in_set(means, each) if isinstance(each, int) else None for each in value]
@@ -131,20 +133,24 @@ def _find_words_of_value(means: str, value: Any) -> WordOrWords | None:
     return list(found.split(",")) if found and means in BITS else found
 
 
-def _find_words_in_bytes(value: Any, path: str) -> Iterator[tuple[str, WordOrWords]]:
+def _find_number_words_in_bytes(value: Any, path: str) -> Iterator[tuple[str, WordOrWords]]:
     """The words of structures in bytes, or in keys and values of records that are shown."""
     if isinstance(value, dict):
-        yield from _find_words_in_structure(value, path + ".")
+        yield from _find_number_words_in_structure(value, path + ".")
     elif isinstance(value, _LISTS):
         for number, batch in enumerate(value):
             records = batch.get("records") if isinstance(batch, dict) else None
             for at, record in enumerate(records if isinstance(records, _LISTS) else ()):
                 for field in _RECORD_CONTENTS if isinstance(record, dict) else ():
                     if isinstance(record.get(field), dict):
-                        yield from _find_words_in_structure(record[field], f"{path}[{number}].records[{at}].{field}.")
+                        yield from _find_number_words_in_structure(
+                            record[field], f"{path}[{number}].records[{at}].{field}."
+                        )
 
 
-def _find_words_in_metrics(value: Mapping[str, Any], above: str, left: int = 4) -> Iterator[tuple[str, WordOrWords]]:
+def _find_number_words_in_metrics(
+    value: Mapping[str, Any], above: str, left: int = 4
+) -> Iterator[tuple[str, WordOrWords]]:
     """The words of metrics, which no declaration of Kafka's describes; `left`: how many levels deeper to look."""
     if left < 0:
         return
@@ -154,18 +160,18 @@ def _find_words_in_metrics(value: Mapping[str, Any], above: str, left: int = 4) 
             if word is not None:
                 yield above + name, word
         elif isinstance(inner, dict):
-            yield from _find_words_in_metrics(inner, f"{above}{name}.", left - 1)
+            yield from _find_number_words_in_metrics(inner, f"{above}{name}.", left - 1)
         elif isinstance(inner, list):
             for number, each in enumerate(inner):
                 if isinstance(each, dict):
-                    yield from _find_words_in_metrics(each, f"{above}{name}[{number}].", left - 1)
+                    yield from _find_number_words_in_metrics(each, f"{above}{name}[{number}].", left - 1)
 
 
-def _find_words_in_structure(value: Mapping[str, Any], above: str) -> Iterator[tuple[str, WordOrWords]]:
+def _find_number_words_in_structure(value: Mapping[str, Any], above: str) -> Iterator[tuple[str, WordOrWords]]:
     name, version = value.get(STRUCTURE), value.get(VERSION)
     if name == METRICS:
-        yield from _find_words_in_metrics(value, above)
+        yield from _find_number_words_in_metrics(value, above)
     if isinstance(name, str) and isinstance(version, int) and name in STRUCTURES:
         message = parse_structure_declaration(name)
         if version in message.versions:
-            yield from _find_words_in_struct(resolve(message, version), value, above)
+            yield from _find_number_words_in_struct(resolve(message, version), value, above)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.embedded.structure_holders import HOLDERS, HOOKS
 from decoders.errors import DecodeError
-from decoders.exchanges.body_reader import SIDES, ApiReader, DecodeFailure, Layout, make_failure
+from decoders.exchanges.body_reader import SIDES, ApiReader, DecodeFailure, Layout, make_decode_failure
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.topic_arrays import METADATA_HOLDERS, PIECES, RECORD_ARRAYS, may_hold_cluster_metadata
 from decoders.limits import BODY_WHOLE_MAX, RECORDS_HELD_MAX
@@ -59,13 +59,13 @@ def make_error_finder(plan: Plan) -> Finder | None:
     lines = list(_error_finder_source_lines(plan, "body", "", 1))
     if not lines:
         return None
-    names: dict[str, Any] = {"note": note_error}
+    names: dict[str, Any] = {"note": append_error}
     exec("\n".join(["def find(body, found):", *lines]), names)
     finder: Finder = names["find"]
     return finder
 
 
-def note_error(found: Errors, path: str, code: int) -> None:
+def append_error(found: Errors, path: str, code: int) -> None:
     """Add an error to those found."""
     found.append({"path": path, "code": code, "name": error_name(code)})
 
@@ -315,14 +315,14 @@ def read_body_json(exchange: Exchange, side: Side, options: Options = PLAIN) -> 
                     None,
                     early_layout,
                     plan,
-                    _trailing_json(api_reader, side, plan, data[after:], options),
+                    _trailing_bytes_json(api_reader, side, plan, data[after:], options),
                     remarks,
                 )
             reading = api_reader.read_unusual_body(side, data)
             if reading is not None:
                 hooks, table = _hooks_and_table(api_reader, side, options)
                 body = body_to_json(reading.plan, reading.walker.root, hooks, table, reveal=options.reveal_secrets)
-                tail = _trailing_json(api_reader, side, reading.plan, data[reading.after :], options)
+                tail = _trailing_bytes_json(api_reader, side, reading.plan, data[reading.after :], options)
                 return BodyJson(body, None, reading.early_layout, reading.plan, tail, reading.remarks)
     body, failure = _decode_fields_before_failure(api_reader, side, data, missing, options)
     return BodyJson(body, failure)
@@ -336,7 +336,7 @@ def _hooks_and_table(
     return hooks, make_hook_table(options, metadata=api_reader.key in METADATA_HOLDERS)
 
 
-def _trailing_json(api_reader: ApiReader, side: Side, plan: Plan, tail: bytes, options: Options) -> Any:
+def _trailing_bytes_json(api_reader: ApiReader, side: Side, plan: Plan, tail: bytes, options: Options) -> Any:
     """The bytes behind the last field of a side; None where there are none."""
     if not tail:
         return None
@@ -414,14 +414,14 @@ def _decode_fields_before_failure(
             metadata = api_reader.key in METADATA_HOLDERS
             how = make_body_reader(api_reader, side, options, metadata=metadata)
             body, problem = partial_body(plan, data, at, len(data), how)
-            return body, make_failure(problem, missing)
+            return body, make_decode_failure(problem, missing)
         hooks, table = _hooks_and_table(api_reader, side, options)
         body, problem = decode_and_encode.decode_partial(
             plan, data, at, len(data), json=True, hooks=hooks, table=table, reveal=options.reveal_secrets
         )
     except DecodeError as failure:
-        return {}, make_failure(failure, missing)
-    return body, make_failure(problem, missing)
+        return {}, make_decode_failure(failure, missing)
+    return body, make_decode_failure(problem, missing)
 
 
 @cache

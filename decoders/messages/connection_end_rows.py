@@ -13,7 +13,13 @@ from decoders.wire.format_and_escape_text import describe_duration
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Row, Settled
 
-__all__ = ["ENDS_OF_CONNECTIONS", "EndRowsByTime", "is_of_ports", "list_rows_with_ends", "make_rows_of_end"]
+__all__ = [
+    "ENDS_OF_CONNECTIONS",
+    "EndRowsByTime",
+    "is_row_of_ports",
+    "make_rows_of_end",
+    "replace_connection_ends_by_rows",
+]
 
 # The reasons of rows that say of a connection how it began or ended, and stand for no bytes.
 ENDS_OF_CONNECTIONS: Final = frozenset({"empty", "reset", "closed", "zero_window"})
@@ -27,7 +33,7 @@ _ENDS: Final = {
 }
 
 
-def list_rows_with_ends(rows: Iterable[Row]) -> list[Settled]:
+def replace_connection_ends_by_rows(rows: Iterable[Row]) -> list[Settled]:
     """The rows, with those of `make_rows_of_end` in the place of each end of a connection."""
     return [found for row in rows for found in (make_rows_of_end(row) if row.kind == "connection" else [row])]
 
@@ -42,7 +48,7 @@ class EndRowsByTime:
         self._rows = _sort_rows_of_ends(ends)
         self._next = next(self._rows, None)
 
-    def put_between(self, rows: Iterable[Settled]) -> list[Settled]:
+    def insert_end_rows_by_time(self, rows: Iterable[Settled]) -> list[Settled]:
         """The rows, with those of ends before the first row that is later."""
         found: list[Settled] = []
         for row in rows:
@@ -50,7 +56,7 @@ class EndRowsByTime:
             found.append(row)
         return found
 
-    def take_rest(self) -> list[Settled]:
+    def take_remaining_rows(self) -> list[Settled]:
         """The rows of ends that are left."""
         return [*self._take_rows_until(None)]
 
@@ -65,7 +71,7 @@ def _sort_rows_of_ends(ends: Iterator[Ended]) -> Iterator[Skipped]:
         yield from sorted((row for ended in at_once for row in make_rows_of_end(ended)), key=attrgetter("time_ns"))
 
 
-def is_of_ports(row: Row, ports: Container[int]) -> bool:
+def is_row_of_ports(row: Row, ports: Container[int]) -> bool:
     """Whether a row is of a connection to one of these ports; it is not if all of a connection was skipped for them."""
     if row.kind == "connection":
         return int(row.connection_info.broker.rpartition(":")[2] or 0) in ports

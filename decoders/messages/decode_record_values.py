@@ -26,13 +26,13 @@ __all__ = [
     "RecordValueReader",
     "RecordValueTexts",
     "bytes_of_json_value",
-    "change_records_read_again",
+    "copy_exchange_with_changed_records",
     "decode_missing_parts",
-    "decode_record_read_again",
-    "decode_records_read_again",
+    "decode_values_in_reread_exchange",
+    "decode_values_in_reread_record",
     "describe_decoded_json",
+    "format_id_of_missing_schema",
     "has_own_decoded_parts",
-    "name_missing_schema",
 ]
 
 
@@ -90,7 +90,7 @@ class RecordValueReader:
         return self._store
 
     @property
-    def has_bare_values(self) -> bool:
+    def has_schemas_of_unmarked_values(self) -> bool:
         """Whether there are schemas of files, which may be those of values without a mark."""
         return self._store is not None and self._store.has_files
 
@@ -115,7 +115,7 @@ class RecordValueReader:
                 return again
         self.missing_so_far += 1
         if count:
-            self.missing[name_missing_schema(found.schema_id, found.name)] += 1
+            self.missing[format_id_of_missing_schema(found.schema_id, found.name)] += 1
         return found
 
     def has_schema(self, found: DecodedValue) -> bool:
@@ -141,7 +141,7 @@ class RecordValueReader:
         ]
         return self.decode(data, headers, topic, is_key=field == "key")
 
-    def list_parts(
+    def list_parts_to_decode(
         self, records: list[dict[str, Any]], *, beyond_json: bool = False
     ) -> list[tuple[dict[str, Any], str]]:
         """The keys and values of records in JSON form, each as its record and `key` or `value`, to be decoded.
@@ -149,13 +149,13 @@ class RecordValueReader:
         These are the ones that may have a form, or all, where schemas of files may be those of values without a mark;
         those of control records are Kafka's own. `beyond_json`: plain JSON is left out.
         """
-        if not self.has_bare_values:
+        if not self.has_schemas_of_unmarked_values:
             return self._list_parts_with_form(records, beyond_json=beyond_json)
         return [(record, part) for record in records if "control_record" not in record for part in ("key", "value")]
 
     def change_records(self, records: list[dict[str, Any]], topic: str | None) -> None:
         """Add `key_decoded` and `value_decoded` to records, where their forms are known."""
-        for record, part in self.list_parts(records):
+        for record, part in self.list_parts_to_decode(records):
             found = self.decode_json(record, part, topic)
             if found is not None:
                 record[f"{part}_decoded"] = found.to_json()
@@ -173,7 +173,7 @@ class RecordValueTexts:
 
     def change_records(self, records: list[dict[str, Any]], topic: str | None) -> None:
         """Set the `key` and `value` of records to texts, where they have a known form."""
-        for record, part in self._reader.list_parts(records, beyond_json=True):
+        for record, part in self._reader.list_parts_to_decode(records, beyond_json=True):
             found = self._reader.decode_json(record, part, topic)
             text = None if found is None else self._format_value(found, record[part])
             if text is not None:
@@ -196,7 +196,7 @@ def describe_decoded_json(decoded: Mapping[str, Any]) -> str:
     return " ".join(words)
 
 
-def name_missing_schema(schema_id: int | str | None, name: str | None) -> str:
+def format_id_of_missing_schema(schema_id: int | str | None, name: str | None) -> str:
     """What a value names whose schema is missing: an id, or `fingerprint …` of Avro's single objects."""
     return str(schema_id if schema_id is not None else name)
 
@@ -212,17 +212,19 @@ def decode_missing_parts(record: dict[str, Any], topic: str | None, change: Reco
     record.update((name, asked[name]) for name in ("key_decoded", "value_decoded") if name in asked)
 
 
-def decode_records_read_again(exchange: Exchange, record: Mapping[str, Any], reader: RecordChange) -> dict[str, Any]:
+def decode_values_in_reread_exchange(
+    exchange: Exchange, record: Mapping[str, Any], reader: RecordChange
+) -> dict[str, Any]:
     """The record of an exchange, read again, with the keys and values decoded that it has as bytes alone.
 
     `record` stays as it is.
     """
-    return change_records_read_again(
-        exchange, record, lambda each, topic: decode_record_read_again(each, topic, reader)
+    return copy_exchange_with_changed_records(
+        exchange, record, lambda each, topic: decode_values_in_reread_record(each, topic, reader)
     )
 
 
-def change_records_read_again(
+def copy_exchange_with_changed_records(
     exchange: Exchange, record: Mapping[str, Any], change: Callable[[dict[str, Any], str | None], dict[str, Any]]
 ) -> dict[str, Any]:
     """A copy of the record of an exchange, with what `change` makes of each record of its batches and their topic."""
@@ -234,20 +236,20 @@ def change_records_read_again(
         name = find_topic_of_records(exchange.api_key, topic, exchange.topic_name)
 
         def change_batch(batch: dict[str, Any]) -> dict[str, Any]:
-            return _change_structs(batch, "records", lambda each: change(each, name))
+            return _copy_with_changed_structs(batch, "records", lambda each: change(each, name))
 
         def change_partition(partition: dict[str, Any]) -> dict[str, Any]:
-            return _change_structs(partition, array.records, change_batch)
+            return _copy_with_changed_structs(partition, array.records, change_batch)
 
-        return _change_structs(topic, array.partitions, change_partition)
+        return _copy_with_changed_structs(topic, array.partitions, change_partition)
 
     body = record.get(array.side)
     if not isinstance(body, dict):
         return {**record}
-    return {**record, array.side: _change_structs(body, array.topics, change_topic)}
+    return {**record, array.side: _copy_with_changed_structs(body, array.topics, change_topic)}
 
 
-def _change_structs(
+def _copy_with_changed_structs(
     holder: dict[str, Any], name: str, change: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> dict[str, Any]:
     """A copy of a struct with the structs of a list changed; the struct itself where it has no such list."""
@@ -257,7 +259,7 @@ def _change_structs(
     return {**holder, name: [change(each) if isinstance(each, dict) else each for each in found]}
 
 
-def decode_record_read_again(record: dict[str, Any], topic: str | None, reader: RecordChange) -> dict[str, Any]:
+def decode_values_in_reread_record(record: dict[str, Any], topic: str | None, reader: RecordChange) -> dict[str, Any]:
     record = {**record}
     if has_own_decoded_parts(record) and {"key", "value", "headers"} <= record.keys():
         decode_missing_parts(record, topic, reader)

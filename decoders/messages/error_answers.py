@@ -32,7 +32,7 @@ from decoders.protocol_facts.errors.error_places import (
 )
 from decoders.schema.api_declaration import Plan, PlanField, resolve
 
-__all__ = ["ErrorAnswer", "FetchSessions", "encode_error_frame", "explain_missing_error", "make_error_answer"]
+__all__ = ["ErrorAnswer", "FetchSessions", "encode_error_frame", "explain_lack_of_error_field", "make_error_answer"]
 
 THROTTLE: Final = "throttle_time_ms"
 _ABSENT: Final = object()
@@ -55,7 +55,7 @@ class _Error(NamedTuple):
     meaning: str
 
 
-def explain_missing_error(api_key: int, version: int) -> str | None:
+def explain_lack_of_error_field(api_key: int, version: int) -> str | None:
     """Why no response of an API version ever carries an error; None where one may, though not to every request."""
     if _row_has_code_field(_find_error_row(api_key, version, None), _response_plan(api_key, version)):
         return None
@@ -92,7 +92,7 @@ def make_error_answer(
     places = _count_error_fields(row, plan, body)
     why = ""
     if not places:
-        why = explain_missing_error(api_key, version) or f"this {name} names nothing that could have an error"
+        why = explain_lack_of_error_field(api_key, version) or f"this {name} names nothing that could have an error"
     return ErrorAnswer(body, places, why)
 
 
@@ -202,7 +202,7 @@ class FetchSessions:
     def __init__(self) -> None:
         self._session: FetchSessionState | None = None
 
-    def complete_request(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def complete_incremental_fetch(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """A decoded Fetch request with all that it asks for, also what earlier requests of its session named."""
         epoch = request.get("session_epoch", -1)
         session = self._session

@@ -104,7 +104,7 @@ class Recorded(ApiReader):
 
 
 @lru_cache(API_READERS_MAX)
-def _make_recorded_version(key: int | None, version: int | None) -> Recorded:
+def _make_recorded_reader(key: int | None, version: int | None) -> Recorded:
     return Recorded(key, version)
 
 
@@ -159,7 +159,7 @@ class FromRecords:
 
     def _read_exchange(self, record: Mapping[str, Any]) -> Exchange:
         key, version = _read_int_or_null(record, "api_key"), _read_int_or_null(record, "api_version")
-        api_reader = _make_recorded_version(key, version)
+        api_reader = _make_recorded_reader(key, version)
         exchange = RecordedExchange()
         exchange._revealed = record
         exchange.record = record = redact_record(record)
@@ -536,7 +536,7 @@ def _read_batch(batch: Any, path: str) -> dict[str, Any]:
 def _read_record_row(row: Mapping[str, Any]) -> tuple[Any, ...]:
     """One record as a tuple; key and value are text, bytes, or the text that stands for a secret."""
     offset, timestamp = row["offset"], row["timestamp"]
-    if not (_is_int64(offset) and _is_int64(timestamp)):
+    if not (_is_int64_or_null(offset) and _is_int64_or_null(timestamp)):
         raise ValueError(f"offset and timestamp are {quote_json(offset)} and {quote_json(timestamp)}")
     control = row.get("control_record")
     if control is not None:
@@ -547,7 +547,7 @@ def _read_record_row(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return offset, timestamp, _read_key_or_value(row["key"]), _read_key_or_value(row["value"]), headers, control
 
 
-def _is_int64(value: Any) -> bool:
+def _is_int64_or_null(value: Any) -> bool:
     return value is None or (value.__class__ is int and value.bit_length() < 64)
 
 

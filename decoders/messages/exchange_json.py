@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.exchanges.body_reader import SIDES, DecodeFailure, set_reading_remarks
+from decoders.exchanges.body_reader import SIDES, DecodeFailure, replace_reading_remarks
 from decoders.exchanges.exchange import (
     SESSION_PARTITIONS,
     ConnectionInfo,
@@ -76,7 +76,7 @@ def list_errors_of_large_response(exchange: Exchange, plan: Plan) -> Listed:
     return found.rows, found.more
 
 
-def read_fields(exchange: Exchange, side: Side, paths: frozenset[str]) -> dict[str, Any]:
+def read_fields_at_paths(exchange: Exchange, side: Side, paths: frozenset[str]) -> dict[str, Any]:
     """The fields at `paths` of a side, in the stable layout, however large its body is. Raises DecodeError."""
     data = exchange.raw(side)
     assert data is not None
@@ -139,9 +139,9 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
     extra = settled.extra or {}
     record = {**known, **{key: extra[key] for key in _OF_INPUTS if extra.get(key)}}
     if options.records and options.values is not None and not options.values.beyond_json:
-        from decoders.messages.decode_record_values import decode_records_read_again
+        from decoders.messages.decode_record_values import decode_values_in_reread_exchange
 
-        record = decode_records_read_again(settled, record, options.values)  # it may have been written as bytes
+        record = decode_values_in_reread_exchange(settled, record, options.values)  # it may have been written as bytes
     return with_number_words(record) if options.names else record
 
 
@@ -334,7 +334,7 @@ def _body_without_deferred_records(exchange: Exchange, side: Side, body: Any, pl
 def _read_bodies_with_remarks(exchange: Exchange, options: Options) -> tuple[Any, Any, Plans, Any, Any, Any]:
     """The bodies, their layouts, failures, releases of early layouts, and bytes after them, and the remarks set."""
     request, response = (read_body_json(exchange, side, options) for side in SIDES)
-    set_reading_remarks(exchange, [*request.remarks, *response.remarks])
+    replace_reading_remarks(exchange, [*request.remarks, *response.remarks])
     plans = request.plan, response.plan
     failures = _make_dict_of_sides(request.failure, response.failure)
     layout = _make_dict_of_sides(request.early_layout, response.early_layout)

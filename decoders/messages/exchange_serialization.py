@@ -106,9 +106,11 @@ class RowPacker:
         for row in rows:
             if not isinstance(row, Exchange):
                 values = [getattr(row, name) for name in _SKIPPED]
-                self._others.append((self.count, ("skipped", self._number_connection(row.connection_info), values)))
+                self._others.append(
+                    (self.count, ("skipped", self._find_or_add_connection_number(row.connection_info), values))
+                )
             elif not self._add_usual_exchange(row):
-                self._others.append((self.count, self._pack_unusual(row)))
+                self._others.append((self.count, self._pack_unusual_exchange(row)))
             self.count += 1
 
     def _add_usual_exchange(self, row: Exchange) -> bool:
@@ -137,7 +139,12 @@ class RowPacker:
         if who < 0 or not _has_same_client(self._whos[who], row):
             who = self._who_of[row.connection_info] = len(self._whos)
             self._whos.append(
-                (self._number_connection(row.connection_info), row.client_id, row.client_software, row.login)
+                (
+                    self._find_or_add_connection_number(row.connection_info),
+                    row.client_id,
+                    row.client_software,
+                    row.login,
+                )
             )
         self._numbers += _USUAL.pack(
             who,
@@ -164,18 +171,18 @@ class RowPacker:
         self._size += len(request) + len(response)
         return True
 
-    def _pack_unusual(self, row: Exchange) -> tuple[Any, ...]:
+    def _pack_unusual_exchange(self, row: Exchange) -> tuple[Any, ...]:
         if row.record is not None:
             return ("record", row._revealed, row.extra, row.place)
         values = {name: getattr(row, name) for name in SLOTS if hasattr(row, name)}
         return (
             "exchange",
-            self._number_connection(row.connection_info),
+            self._find_or_add_connection_number(row.connection_info),
             (row._api_reader.key, row._api_reader.version),
             values,
         )
 
-    def _number_connection(self, info: ConnectionInfo) -> int:
+    def _find_or_add_connection_number(self, info: ConnectionInfo) -> int:
         number = self._connection_of.get(info, -1)
         if number < 0:
             number = self._connection_of[info] = len(self._connections)
@@ -254,7 +261,7 @@ class RowUnpacker:
                 rows.append(exchange)
             self._count = min(before, until)
             if self._count < until:
-                rows.append(_unpack_unusual(self._others[self._other][1], self._connections, self._api_readers))
+                rows.append(_unpack_unusual_row(self._others[self._other][1], self._connections, self._api_readers))
                 self._other += 1
                 self._count += 1
         while self._extra < len(self._extras) and self._extras[self._extra][0] < until:
@@ -274,7 +281,7 @@ def _make_connection_info(said: tuple[Any, ...], topics: Topics) -> ConnectionIn
     return info
 
 
-def _unpack_unusual(said: Any, connections: list[ConnectionInfo], api_readers: ApiReaders) -> Settled:
+def _unpack_unusual_row(said: Any, connections: list[ConnectionInfo], api_readers: ApiReaders) -> Settled:
     if said[0] == "skipped":
         return Skipped(connections[said[1]], *said[2])
     if said[0] == "record":

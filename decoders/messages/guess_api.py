@@ -488,7 +488,7 @@ def _fit_layout(frame: bytes, at: int, variants: tuple[Variant, ...], wanted: se
     long = False
     for plan, kinds, prior, early_layout in variants:
         kinds = tuple(kind for kind in kinds if kind.key in wanted)
-        reading = _read_layout(plan, frame, at) if kinds else None
+        reading = _read_whole_frame_by_layout(plan, frame, at) if kinds else None
         if reading is None:
             continue
         one = Candidate("response", kinds, plan, early_layout, score_plausibility(plan, reading) + prior)
@@ -565,7 +565,7 @@ class _First(list[Span]):
         super().append(span)
 
 
-def _read_layout(plan: Plan, frame: bytes, at: int) -> LayoutReading | None:
+def _read_whole_frame_by_layout(plan: Plan, frame: bytes, at: int) -> LayoutReading | None:
     """The frame as a layout reads it; None unless it reads to the last byte. Most layouts fail after a few bytes.
 
     Of a long message only the first values are read, and `root` is None.

@@ -49,10 +49,10 @@ def _change_each_struct(holder: dict[str, Any], name: str, change: Callable[[dic
             if isinstance(each, dict):
                 change(each)
 
-    _change_list(holder, name, change_all)
+    _change_list_of_structs(holder, name, change_all)
 
 
-def _change_list(holder: dict[str, Any], name: str, change: _Change) -> None:
+def _change_list_of_structs(holder: dict[str, Any], name: str, change: _Change) -> None:
     """Apply a change to a list of structs; to a deferred list, a chunk at a time as it is read."""
     found = holder.get(name)
     if isinstance(found, list):  # as most are: a question about an abstract class takes a µs
@@ -67,7 +67,7 @@ def _change_records_of_topic(
     name = find_topic_of_records(exchange.api_key, topic, exchange.topic_name)
     if name in TOPICS:
         internal: str = name
-        _change_records(topic, array, lambda records: _show_structures(records, internal, reveal))
+        _change_records(topic, array, lambda records: _decode_structures_of_records(records, internal, reveal))
     elif values is not None and exchange.api_key not in PIECES:
         _change_records(topic, array, partial(values.change_records, topic=name))
 
@@ -86,7 +86,7 @@ def _change_records(topic: dict[str, Any], array: TopicArray, change: _Change) -
 def _change_records_of_partition(part: dict[str, Any], array: TopicArray, change: _Change) -> None:
     batches = part.get(array.records)
     if batches.__class__ is not list:
-        _change_each_struct(part, array.records, lambda batch: _change_list(batch, "records", change))
+        _change_each_struct(part, array.records, lambda batch: _change_list_of_structs(batch, "records", change))
         return
     for batch in batches:
         if batch.__class__ is dict:
@@ -94,15 +94,15 @@ def _change_records_of_partition(part: dict[str, Any], array: TopicArray, change
             if isinstance(records, list):
                 change(records)
             else:
-                _change_list(batch, "records", change)
+                _change_list_of_structs(batch, "records", change)
 
 
-def _show_structures(records: list[dict[str, Any]], topic: str, reveal: bool) -> None:
+def _decode_structures_of_records(records: list[dict[str, Any]], topic: str, reveal: bool) -> None:
     for record in records:
-        _show_structures_of_record(record, topic, reveal)
+        _decode_structures_of_record(record, topic, reveal)
 
 
-def _show_structures_of_record(record: dict[str, Any], topic: str, reveal: bool) -> None:
+def _decode_structures_of_record(record: dict[str, Any], topic: str, reveal: bool) -> None:
     if "control_record" in record:
         return
     key, value = bytes_of_json_value(record.get("key")), bytes_of_json_value(record.get("value"))

@@ -27,7 +27,7 @@ def iterate_parts_with_decoded_values(
     record, control = "", False
     for part in parts:
         if record and not part.path.startswith(record):
-            yield from _split_record(held, record, topic, data, reader)
+            yield from _split_record_into_decoded_parts(held, record, topic, data, reader)
             held, record = [], ""
         if part.path.endswith("].attributes") and isinstance(part.value, str):
             control = "control" in part.value
@@ -37,10 +37,10 @@ def iterate_parts_with_decoded_values(
             held.append(part)
         else:
             yield part
-    yield from _split_record(held, record, topic, data, reader)
+    yield from _split_record_into_decoded_parts(held, record, topic, data, reader)
 
 
-def _split_record(
+def _split_record_into_decoded_parts(
     held: list[BytePart], record: str, topic: str | None, data: bytes, reader: RecordValueReader
 ) -> Iterator[BytePart]:
     """The parts of a record from its key on; `record` is their path up to the field."""

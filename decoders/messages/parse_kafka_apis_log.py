@@ -25,7 +25,7 @@ from decoders.apis import NAMES
 from decoders.errors import Malformed
 from decoders.protocol_facts.api_keys import PRODUCE
 
-__all__ = ["HANDLING", "read_handled_request"]
+__all__ = ["HANDLING", "parse_handled_request_line"]
 
 # The bytes before the header of a request.
 HANDLING: Final = b"Handling request:RequestHeader("
@@ -42,7 +42,7 @@ _PARTITION: Final = re.compile(r"(.+)-(\d{1,10})=\d+")
 _LEVELS_MAX: Final = 32
 
 
-def read_handled_request(line: bytes, at: int) -> dict[str, Any]:
+def parse_handled_request_line(line: bytes, at: int) -> dict[str, Any]:
     """What a line says, whose HANDLING is at `at`, with the keys of a request log (parse_request_log.py) but for times.
 
     `request` is None where its text cannot be read; `node` is the number of the broker. Raises Malformed.
@@ -52,7 +52,7 @@ def read_handled_request(line: bytes, at: int) -> dict[str, Any]:
     if found is None:
         raise Malformed("no request of kafka.server.KafkaApis")
     name, version, client_id, correlation_id, body, connection, protocol, principal = found.groups()
-    key = _keys_by_java_name().get(name.replace("_", ""))
+    key = _api_keys_by_java_name().get(name.replace("_", ""))
     if key is None:
         raise Malformed(f"kw knows no API {name}")
     node = _NODE.search(line, 0, at)
@@ -63,7 +63,7 @@ def read_handled_request(line: bytes, at: int) -> dict[str, Any]:
             "correlationId": int(correlation_id),
             "clientId": None if client_id == "null" else client_id,
         },
-        "request": _read_produce_text(body) if key == PRODUCE else _read_body_text(body),
+        "request": _parse_produce_text(body) if key == PRODUCE else _parse_body_text(body),
         "response": None,
         "connection": connection,
         "securityProtocol": protocol,
@@ -73,12 +73,12 @@ def read_handled_request(line: bytes, at: int) -> dict[str, Any]:
 
 
 @cache
-def _keys_by_java_name() -> dict[str, int]:
+def _api_keys_by_java_name() -> dict[str, int]:
     """API keys by the names of Java's constants without underscores."""
     return {name.replace("_", "").upper(): key for key, name in NAMES.items()}
 
 
-def _read_produce_text(text: str) -> dict[str, Any] | None:
+def _parse_produce_text(text: str) -> dict[str, Any] | None:
     sizes = _SIZES.fullmatch(text)
     if sizes is None:
         return None
@@ -91,7 +91,7 @@ def _read_produce_text(text: str) -> dict[str, Any] | None:
     return {"acks": int(sizes[1]), "timeoutMs": int(sizes[2]), "topicData": data}
 
 
-def _read_body_text(text: str) -> dict[str, Any] | None:
+def _parse_body_text(text: str) -> dict[str, Any] | None:
     try:
         value, end = _read_value(text, 0, 0)
     except Malformed:
@@ -160,7 +160,7 @@ def _read_fields(text: str, at: int, end: str, level: int) -> tuple[dict[str, An
         fields[name[1]], after = _read_value(text, name.end(), level + 1)
         return after
 
-    return fields, _read_until(text, at, end, read_field)
+    return fields, _read_values_until(text, at, end, read_field)
 
 
 def _read_elements(text: str, at: int, level: int) -> tuple[list[Any], int]:
@@ -171,10 +171,10 @@ def _read_elements(text: str, at: int, level: int) -> tuple[list[Any], int]:
         elements.append(element)
         return after
 
-    return elements, _read_until(text, at, "]", read_element)
+    return elements, _read_values_until(text, at, "]", read_element)
 
 
-def _read_until(text: str, at: int, end: str, read_one: Callable[[int], int]) -> int:
+def _read_values_until(text: str, at: int, end: str, read_one: Callable[[int], int]) -> int:
     """Read values with commas between them up to `end`; where it ends."""
     if text.startswith(end, at):
         return at + 1

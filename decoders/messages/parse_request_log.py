@@ -40,7 +40,7 @@ from decoders.exchanges.topic_and_node_names import Topics
 from decoders.limits import HISTORY_MAX
 from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import exchange_json
-from decoders.messages.parse_kafka_apis_log import HANDLING, read_handled_request
+from decoders.messages.parse_kafka_apis_log import HANDLING, parse_handled_request_line
 from decoders.messages.read_ndjson import BLANK, LineReader
 from decoders.messages.single_message_json import frame_body
 from decoders.messages.whole_messages import encode_message
@@ -134,7 +134,7 @@ class RequestLogLines(LineReader):
         said = line[at + len(COMPLETED) : line.rfind(b"}") + 1].strip()
         if not said.startswith(b"{"):
             raise Malformed("the log is of a release before Kafka 2.7: kw reads request logs in JSON, of 2.7 and later")
-        written_ns = _read_time(line, at)
+        written_ns = _read_line_time(line, at)
         row = orjson.loads(said)
         misfit = _check_line(row)
         if misfit is not None:
@@ -149,8 +149,8 @@ class RequestLogLines(LineReader):
 
     def _parse_handled_line(self, line: bytes, at: int) -> dict[str, Any]:
         """The exchange record of a line of kafka.server.KafkaApis. Raises Malformed."""
-        written_ns = _read_time(line, at)
-        row = read_handled_request(line, at)
+        written_ns = _read_line_time(line, at)
+        row = parse_handled_request_line(line, at)
         try:
             try:
                 record = self._make_exchange_record(row, written_ns)
@@ -298,7 +298,7 @@ def _make_server_keys(row: Mapping[str, Any]) -> dict[str, Any]:
     return said
 
 
-def _read_time(line: bytes, end: int) -> int:
+def _read_line_time(line: bytes, end: int) -> int:
     """The time of a line in ns since 1970, which stands before `end`. Raises Malformed."""
     time = _TIME.search(line, 0, end)
     if time is None:

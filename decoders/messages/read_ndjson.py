@@ -50,7 +50,7 @@ def check_exchange_record(record: Any) -> None:
         raise Malformed(f"no exchange record: {misfit.sentence}")
 
 
-def check_nesting(line: bytes, record: Any) -> None:
+def check_nesting_of_line(line: bytes, record: Any) -> None:
     """Check that a line's record can be written again. Raises LimitExceeded where it nests too deep."""
     if line.count(b"[") + line.count(b"{") > LINE_NESTING_MAX and not has_at_most_levels(record, LINE_NESTING_MAX):
         raise LimitExceeded(f"more than {LINE_NESTING_MAX} arrays and objects inside each other")
@@ -121,7 +121,7 @@ class LineReader(ABC):
         try:
             record = self.parse_line(line)
             if record is not BLANK:
-                check_nesting(line, record)
+                check_nesting_of_line(line, record)
                 check_exchange_record(record)
                 rows.append(self.finish_row(self._records.read(record)))
                 self.found += 1

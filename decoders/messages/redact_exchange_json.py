@@ -90,18 +90,18 @@ class _Redaction:
             }
         if trailing is not None and isinstance(trailing, dict):
             changed["trailing"] = {
-                side: self.redact_value(each) if self._hides_bytes(key, version, side) else each
+                side: self.redact_value(each) if self._must_hide_bytes(key, version, side) else each
                 for side, each in trailing.items()
             }
         return {name: value for name, value in changed.items() if value != record[name]}
 
-    def _hides_bytes(self, key: int, version: int, side: Any) -> bool:
+    def _must_hide_bytes(self, key: int, version: int, side: Any) -> bool:
         """Whether bytes of a side may hold a secret."""
         return (side == "response" and key in ECHOING) or layouts_have_secrets(key, list_layouts(key, version, side))
 
     def _redact_failure(self, failure: Any, key: int, version: int, side: Any) -> Any:
         raw = failure.get("raw") if isinstance(failure, dict) else None
-        if not self._hides_bytes(key, version, side) or not isinstance(raw, str):
+        if not self._must_hide_bytes(key, version, side) or not isinstance(raw, str):
             return failure
         return {**failure, "raw": redacted_json(len(_bytes_of_json_value({BASE64: raw}) or b""))}
 

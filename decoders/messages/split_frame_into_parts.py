@@ -26,8 +26,8 @@ from decoders.embedded import (
     structures_of_record,
 )
 from decoders.embedded.structure_holders import HOLDERS
-from decoders.errors import DecodeError, without_frames
-from decoders.exchanges.body_reader import ApiReader, DecodeFailure, Layout, Needs, make_failure
+from decoders.errors import DecodeError, strip_traceback
+from decoders.exchanges.body_reader import ApiReader, DecodeFailure, Layout, Needs, make_decode_failure
 from decoders.exchanges.topic_arrays import find_topic_at_path, may_hold_cluster_metadata
 from decoders.limits import PARTS_MAX
 from decoders.messages.build_body_json import ECHOING, layouts_have_secrets
@@ -110,7 +110,7 @@ def split_frame(
         at = Walker(data, spans).read(plan, 4, end)
     except DecodeError as problem:
         parts += _make_parts_of_spans(plan, spans, reveal)
-        return FrameParts(parts, header_version, [], parts[-1].end, not reveal, make_failure(problem, missing))
+        return FrameParts(parts, header_version, [], parts[-1].end, not reveal, make_decode_failure(problem, missing))
     parts += _make_parts_of_spans(plan, spans, reveal)
     if key is None or version is None:
         failure = DecodeFailure(missing or "no_request", 4, "", "its API is not known")
@@ -144,7 +144,7 @@ def _split_body(
         try:
             after = walker.read(layout.plan, at, len(data))
         except DecodeError as problem:
-            failures.append((layout.plan, walker, without_frames(problem)))
+            failures.append((layout.plan, walker, strip_traceback(problem)))
             return None
         if after < len(data):
             failures.append((layout.plan, walker, make_trailing_error(after, len(data))))
@@ -156,7 +156,7 @@ def _split_body(
         parts = _iterate_body_parts(api_reader, side, data, plan, walker, showing)
         failure = None
         if after < len(data):
-            failure = make_failure(make_trailing_error(after, len(data)), missing)
+            failure = make_decode_failure(make_trailing_error(after, len(data)), missing)
         elif missing is not None:
             failure = DecodeFailure(missing, len(data) - 4, "", "")
         return FrameParts([], 0, parts, after, hidden, failure, early_layout)
@@ -165,11 +165,11 @@ def _split_body(
             api_reader.stable_plan(side)
             problem = DecodeError("no layout of it can be tried", offset=at)
         except DecodeError as unknown:
-            problem = without_frames(unknown)
-        return FrameParts([], 0, [], at, hidden, make_failure(problem, missing))
+            problem = strip_traceback(unknown)
+        return FrameParts([], 0, [], at, hidden, make_decode_failure(problem, missing))
     plan, walker, problem = failures[0]
     found = [*_iterate_body_parts(api_reader, side, data, plan, walker, showing)]
-    return FrameParts([], 0, found, found[-1].end if found else at, hidden, make_failure(problem, missing))
+    return FrameParts([], 0, found, found[-1].end if found else at, hidden, make_decode_failure(problem, missing))
 
 
 def _iterate_body_parts(

@@ -91,7 +91,7 @@ class ScramLogin:
             shown = b""
         if not compare_digest(shown, xor_bytes(proofs.client_key, proofs.client_signature)):
             text = f"user {self._user[:100]!r} logs in by {self._mechanism} with a password that the mock does not know"
-            self._cluster.note_for_user(f"{text}: give it by --password USER=PASSWORD (kw help mock)")
+            self._cluster.add_note_for_user(f"{text}: give it by --password USER=PASSWORD (kw help mock)")
             raise Refusal("SASL_AUTHENTICATION_FAILED", text)
         self.done = True
         return b"v=" + b64encode(proofs.server_signature)
@@ -104,15 +104,15 @@ def handle_sasl_handshake(cluster: MockCluster, call: Call) -> ResponseBody:
     code = NONE if asked in taken else UNSUPPORTED_SASL_MECHANISM
     if not cluster.mechanisms:
         code = ILLEGAL_SASL_STATE  # as on a listener without SASL
-        cluster.note_for_user("a client wants to log in and is refused: the recording has no logins")
+        cluster.add_note_for_user("a client wants to log in and is refused: the recording has no logins")
     elif code:
         known = ", ".join(taken) or "no mechanism"
-        cluster.note_for_user(f"a client wants to log in by {asked[:100]!r} and is refused: the mock takes {known}")
-    call.login = None if code else _make_login(cluster, asked)
+        cluster.add_note_for_user(f"a client wants to log in by {asked[:100]!r} and is refused: the mock takes {known}")
+    call.login = None if code else _make_mock_login(cluster, asked)
     return {"error_code": code, "mechanisms": taken}
 
 
-def _make_login(cluster: MockCluster, mechanism: str) -> MockLogin:
+def _make_mock_login(cluster: MockCluster, mechanism: str) -> MockLogin:
     return ScramLogin(cluster, mechanism) if mechanism in HASHES else UnprovenLogin()
 
 

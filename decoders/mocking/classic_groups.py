@@ -397,7 +397,7 @@ def handle_join_group(cluster: MockCluster, call: Call) -> ResponseBody | Outcom
         if member_id and call.body.get("group_instance_id") is None:
             raise Refusal("UNKNOWN_MEMBER_ID")
         if found is None and len(cluster.groups) >= MOCK_GROUPS_MAX:
-            cluster.note_for_user(f"the mock has {MOCK_GROUPS_MAX:,} groups, its limit: it refuses more")
+            cluster.add_note_for_user(f"the mock has {MOCK_GROUPS_MAX:,} groups, its limit: it refuses more")
             raise Refusal("GROUP_MAX_SIZE_REACHED")
         found = cluster.groups[group_id] = ClassicGroup(cluster, group_id)
     return found.join_member(call)

@@ -249,7 +249,7 @@ class MockBrokers:
         try:
             call = MockCall(self, connection, frame)
         except DecodeError as problem:
-            if not self._answer_strange_version(connection, frame):
+            if not self._answer_unknown_version_of_api_versions(connection, frame):
                 self.disconnect(connection, f"the client sent a request that cannot be read: {problem}")
             return
         handler = self._handlers.get(call.api_key)
@@ -287,7 +287,7 @@ class MockBrokers:
             self.disconnect(connection, refusal.text or "the login is refused")
         connection.raw_tokens = not login.done
 
-    def _answer_strange_version(self, connection: MockConnection, frame: bytes) -> bool:
+    def _answer_unknown_version_of_api_versions(self, connection: MockConnection, frame: bytes) -> bool:
         """Answer an ApiVersions of unknown version in version 0 (KIP-511); returns False for any other request."""
         if int.from_bytes(frame[:2], "big") != api_keys.API_VERSIONS:
             return False

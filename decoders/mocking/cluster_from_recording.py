@@ -25,7 +25,7 @@ from decoders.mocking.accept_any_login import TAKEN_MECHANISMS
 from decoders.mocking.build_response_bodies import RequestBody, ResponseBody
 from decoders.mocking.cluster_state import Committed, ErrorPlace, MockCluster, MockNode, TopicPartition
 from decoders.mocking.partition_log import PartitionLog, StoredBatch
-from decoders.mocking.split_into_batches import split_records
+from decoders.mocking.split_into_batches import split_records_field_into_batches
 from decoders.protocol_facts import api_keys
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ class RecordedCluster:
                 if at < 0:
                     self.unplaced += 1
                     continue
-                for batch in split_records(data, partly=True):
+                for batch in split_records_field_into_batches(data, partly=True):
                     count = batch.last_offset - batch.base_offset
                     batch.data = at.to_bytes(8, "big") + batch.data[8:]
                     batch.base_offset, batch.last_offset = at, at + count
@@ -245,7 +245,7 @@ class RecordedCluster:
                 if start >= 0 and partition.start is None:
                     partition.start = start
                 if row["records"]:
-                    partition.batches += split_records(row["records"], partly=True)
+                    partition.batches += split_records_field_into_batches(row["records"], partly=True)
 
     def _learn_from_offset_fetch(self, exchange: Exchange, request: RequestBody, response: ResponseBody) -> None:
         groups = response.get("groups")
@@ -311,9 +311,9 @@ class RecordedCluster:
             added = made.add_topic(name, leaders, topic.id, internal=topic.internal)
             for number, partition in topic.partitions.items():
                 log = added.logs[number]
-                _fill_log(log, partition, self._results)
+                _fill_log_from_recording(log, partition, self._results)
                 made.memory_used += log.size
-        made.count_memory(0)
+        made.reserve_memory(0)
         made.absent = {name for name in self._absent if name not in self._topics}
         for group, offsets in self._offsets.items():
             for place, committed in offsets.items():
@@ -339,7 +339,7 @@ def _choose_leader(partition: _Partition | None, nodes: list[MockNode], number: 
     return ids[number % len(ids)]
 
 
-def _fill_log(log: PartitionLog, partition: _Partition, results: dict[int, bool]) -> None:
+def _fill_log_from_recording(log: PartitionLog, partition: _Partition, results: dict[int, bool]) -> None:
     """Put the recorded batches into a log, in order and each offset once; end the transactions that it leaves open."""
     # Of batches with the same first offset, the one that reaches furthest comes first.
     rows = sorted(partition.batches, key=lambda batch: (batch.base_offset, -batch.last_offset))

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 from uuid import UUID
 from zlib import crc32
 
-from decoders.errors import without_frames
+from decoders.errors import strip_traceback
 from decoders.limits import MOCK_GROUPS_MAX, MOCK_HELD_MAX, MOCK_PARTITIONS_MAX
 from decoders.mocking.build_response_bodies import RequestBody, ResponseBody
 from decoders.mocking.partition_log import PartitionLog
@@ -173,7 +173,7 @@ class MockCluster:
         self._numbers += 1
         return self._numbers
 
-    def note_for_user(self, text: str) -> None:
+    def add_note_for_user(self, text: str) -> None:
         """Add a note for users, unless it has been added before."""
         if text not in self._told:
             self._told.add(text)
@@ -181,10 +181,10 @@ class MockCluster:
 
     # limits
 
-    def count_memory(self, size: int) -> None:
+    def reserve_memory(self, size: int) -> None:
         """Count bytes of memory as held. Raises Refusal where there is none left."""
         if self.memory_used + size > MOCK_HELD_MAX:
-            self.note_for_user(
+            self.add_note_for_user(
                 f"the mock holds {MOCK_HELD_MAX >> 20} MiB of records and offsets, its limit: it refuses more"
             )
             raise Refusal("POLICY_VIOLATION", "the mock's memory for records and offsets is full")
@@ -198,9 +198,11 @@ class MockCluster:
         """Add a topic with these leaders by partition. Raises Refusal where there is no room for it."""
         partitions = sum(len(topic.logs) for topic in self.topics.values())
         if partitions + len(leaders) > MOCK_PARTITIONS_MAX:
-            self.note_for_user(f"the mock has {MOCK_PARTITIONS_MAX:,} partitions, its limit: it refuses more topics")
+            self.add_note_for_user(
+                f"the mock has {MOCK_PARTITIONS_MAX:,} partitions, its limit: it refuses more topics"
+            )
             raise Refusal("POLICY_VIOLATION", "the mock has reached its limit of partitions")
-        self.count_memory(PARTITION_COST * len(leaders))
+        self.reserve_memory(PARTITION_COST * len(leaders))
         if topic_id is None or topic_id in self.topics_by_id:
             topic_id = UUID(bytes=blake2b(f"{self.cluster_id} {name}".encode(), digest_size=16).digest())
         topic = Topic(name, topic_id, leaders, [PartitionLog() for _ in leaders], internal)
@@ -277,15 +279,17 @@ class MockCluster:
         known = self.offsets.get(group)
         if known is None:
             if len(self.offsets) >= MOCK_GROUPS_MAX:
-                self.note_for_user(f"the mock has offsets of {MOCK_GROUPS_MAX:,} groups, its limit: it refuses more")
+                self.add_note_for_user(
+                    f"the mock has offsets of {MOCK_GROUPS_MAX:,} groups, its limit: it refuses more"
+                )
                 raise Refusal("POLICY_VIOLATION")
             known = self.offsets[group] = {}
         before = known.get(where)
         metadata_size = len(committed.metadata or "") - len((before.metadata if before else "") or "")
         if before is None:
-            self.count_memory(OFFSET_COST + metadata_size)
+            self.reserve_memory(OFFSET_COST + metadata_size)
         elif metadata_size > 0:
-            self.count_memory(metadata_size)
+            self.reserve_memory(metadata_size)
         known[where] = committed
 
     # recorded errors
@@ -316,7 +320,7 @@ def find_partitions_of_topic(
         found: Topic | None = cluster.find_topic(topic)
         problem = None
     except Refusal as refusal:
-        found, problem = None, without_frames(refusal)
+        found, problem = None, strip_traceback(refusal)
     for row in topic[field_name]:
         number = row.get("partition_index", row.get("index", row.get("partition")))
         if found is None:
@@ -326,4 +330,4 @@ def find_partitions_of_topic(
             cluster.raise_recorded_error(call, found.name, number)
             yield AskedPartition(row, found, cluster.find_log(found, number, node), None)
         except Refusal as refusal:
-            yield AskedPartition(row, found, None, without_frames(refusal))
+            yield AskedPartition(row, found, None, strip_traceback(refusal))

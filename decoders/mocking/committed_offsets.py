@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 from uuid import UUID
 
-from decoders.errors import without_frames
+from decoders.errors import strip_traceback
 from decoders.mocking.build_response_bodies import RequestRow, ResponseBody, ResponseRow
 from decoders.mocking.cluster_state import Call, Committed, MockCluster, TopicPartition
 from decoders.mocking.refusal_error import Refusal
@@ -54,7 +54,7 @@ def handle_offset_commit(cluster: MockCluster, call: Call) -> ResponseBody:
             body.get("group_instance_id"),
         )
     except Refusal as refusal:
-        problem = without_frames(refusal)
+        problem = strip_traceback(refusal)
     return commit_offsets_of_request(
         cluster, call, problem, lambda place, committed: cluster.commit_offset(group, place, committed)
     )

@@ -112,7 +112,7 @@ class ConsumerGroup:
             "member_id": member.id,
             "member_epoch": member.epoch,
             "heartbeat_interval_ms": HEARTBEAT_MS,
-            "assignment": _build_assignment(member.assigned) if full or told != member.assigned else None,
+            "assignment": _build_assignment_by_topic_id(member.assigned) if full or told != member.assigned else None,
         }
 
     def _remove_leaving_member(self, body: RequestBody, epoch: int) -> ResponseBody:
@@ -273,7 +273,7 @@ class ConsumerGroup:
             self.epoch += 1
 
 
-def _build_assignment(places: set[TopicIdPartition]) -> dict[str, Any]:
+def _build_assignment_by_topic_id(places: set[TopicIdPartition]) -> dict[str, Any]:
     topics: dict[UUID, list[int]] = {}
     for topic_id, number in sorted(places, key=lambda place: (place[0].bytes, place[1])):
         topics.setdefault(topic_id, []).append(number)
@@ -292,7 +292,7 @@ def handle_consumer_group_heartbeat(cluster: MockCluster, call: Call) -> Respons
     if call.body["member_epoch"] != 0:
         raise Refusal("UNKNOWN_MEMBER_ID")
     if found is None and len(cluster.groups) >= MOCK_GROUPS_MAX:
-        cluster.note_for_user(f"the mock has {MOCK_GROUPS_MAX:,} groups, its limit: it refuses more")
+        cluster.add_note_for_user(f"the mock has {MOCK_GROUPS_MAX:,} groups, its limit: it refuses more")
         raise Refusal("GROUP_MAX_SIZE_REACHED")
     made = ConsumerGroup(cluster, group_id)
     answer = made.take_heartbeat(call)

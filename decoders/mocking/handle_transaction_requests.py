@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from decoders.errors import without_frames
+from decoders.errors import strip_traceback
 from decoders.limits import MOCK_GROUPS_MAX
 from decoders.mocking.build_response_bodies import RequestRow, ResponseBody
 from decoders.mocking.cluster_state import Call, Committed, MockCluster, Timer, TopicPartition
@@ -139,7 +139,7 @@ def handle_init_producer_id(cluster: MockCluster, call: Call) -> ResponseBody:
     producer_id = body.get("producer_id", -1)
     if found is None:
         if len(cluster.transactions) >= MOCK_GROUPS_MAX:
-            cluster.note_for_user(f"the mock has {MOCK_GROUPS_MAX:,} transactional ids, its limit: it refuses more")
+            cluster.add_note_for_user(f"the mock has {MOCK_GROUPS_MAX:,} transactional ids, its limit: it refuses more")
             raise Refusal("POLICY_VIOLATION")
         found = cluster.transactions[transactional_id] = _Transaction(_next_producer_id(cluster))
     else:
@@ -243,11 +243,11 @@ def handle_txn_offset_commit(cluster: MockCluster, call: Call) -> ResponseBody:
         if group not in found.groups:
             raise Refusal("INVALID_TXN_STATE")
     except Refusal as refusal:
-        problem = without_frames(refusal)
+        problem = strip_traceback(refusal)
 
     def keep_offset(place: TopicPartition, committed: Committed) -> None:
         assert found is not None
-        cluster.count_memory(0 if place in found.offsets.get(group, {}) else 256)
+        cluster.reserve_memory(0 if place in found.offsets.get(group, {}) else 256)
         found.offsets.setdefault(group, {})[place] = committed
         cluster.pending.setdefault(group, {}).setdefault(place, set()).add(found.producer_id)
 

@@ -9,7 +9,7 @@ from decoders.mocking.cluster_state import Call, MockCluster, TopicPartition, fi
 from decoders.mocking.handle_transaction_requests import add_partition_on_write
 from decoders.mocking.partition_log import PartitionLog
 from decoders.mocking.refusal_error import Refusal
-from decoders.mocking.split_into_batches import split_records
+from decoders.mocking.split_into_batches import split_records_field_into_batches
 
 __all__ = ["handle_list_offsets", "handle_offset_for_leader_epoch", "handle_produce"]
 
@@ -55,7 +55,7 @@ def _write_records(
     cluster: MockCluster, call: Call, place: TopicPartition, log: PartitionLog, data: bytes | None
 ) -> int:
     """Write the batches of a partition; returns the offset of the first. Raises Refusal."""
-    batches = split_records(data or b"")
+    batches = split_records_field_into_batches(data or b"")
     if not batches:
         raise Refusal("INVALID_RECORD", "no records")
     first = -1
@@ -66,7 +66,7 @@ def _write_records(
         if known is None:
             if batch.transactional:
                 add_partition_on_write(cluster, call, place, batch)
-            cluster.count_memory(len(batch.data))
+            cluster.reserve_memory(len(batch.data))
             known = log.append_batch(batch)
         if first < 0:
             first = known

@@ -11,12 +11,12 @@ from decoders.records.encode_batches import encode_batch
 from decoders.records.read_batches import decode_records
 from decoders.records.record_and_batch import Batch
 
-__all__ = ["split_records"]
+__all__ = ["split_records_field_into_batches"]
 
 _COMMIT: Final = "COMMIT"
 
 
-def split_records(data: bytes, *, partly: bool = False) -> list[StoredBatch]:
+def split_records_field_into_batches(data: bytes, *, partly: bool = False) -> list[StoredBatch]:
     """The batches of a records field. `partly`: batches that cannot be read are left out, else they are an error.
 
     Raises Refusal.

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import google_crc32c
 
-from decoders.errors import DecodeError, LimitExceeded, without_frames
+from decoders.errors import DecodeError, LimitExceeded, strip_traceback
 from decoders.limits import BATCH_INFLATED_MAX, MIB, RECORD_BYTE_COST
 from decoders.records.batch_layout import CONTROL, CRC_START, DELETE_HORIZON, HEADER, LOG_APPEND, SIZE, TRANSACTIONAL
 from decoders.records.codecs import CODEC_MASK, CODEC_NAMES, inflate
@@ -260,7 +260,7 @@ def _rows_before_failure(rows: Iterator[Row], failures: Failures) -> Iterator[Ro
     try:
         yield from rows
     except DecodeError as failure:
-        failures.append(without_frames(failure))
+        failures.append(strip_traceback(failure))
 
 
 def _apply_batch_attributes(rows: Iterator[Row], attributes: int, max_timestamp: int) -> Iterator[Row]:

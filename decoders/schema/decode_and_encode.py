@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from decoders.errors import DecodeError, Malformed, without_frames
+from decoders.errors import DecodeError, Malformed, strip_traceback
 from decoders.schema.api_declaration import Plan
 from decoders.schema.body_json_form import Hook, body_to_json
 from decoders.schema.codegen_support import CRUDE, ENCODE_CRUDE
@@ -74,7 +74,7 @@ def find_failure(walker: Walker, plan: Plan, at: int, end: int) -> DecodeError |
     try:
         after = walker.read(plan, at, end)
     except DecodeError as failure:
-        return without_frames(failure)
+        return strip_traceback(failure)
     return None if after == end else make_trailing_error(after, end)
 
 

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final, Protocol
 
-from decoders.errors import DecodeError, LimitExceeded, Malformed, without_frames
+from decoders.errors import DecodeError, LimitExceeded, Malformed, strip_traceback
 from decoders.limits import METRICS_SIZE_MAX, PIECE, VALUE_WHOLE_MAX, VALUES_MAX
 from decoders.schema.api_declaration import FIXED, Plan, PlanField, least_size_of_element
 from decoders.schema.body_json_form import Hook, JsonForm
@@ -74,7 +74,7 @@ class BodyReader:
             if walker.remarks:
                 failure = _make_remark_failure(walker.remarks[0])
         except DecodeError as found:
-            failure = without_frames(found)
+            failure = strip_traceback(found)
         return _LargeForm(self).struct_json(plan, walker.root, path), after, failure
 
 

@@ -342,7 +342,7 @@ class Splitter:
         self._lacks: dict[int, list[Any]] = {}
         self._decryption.lacks = self._lacks
         self._pairer = Pairer(ports, needs, connections=True)
-        self._pairer.context.topics.add_missing(topic_names)
+        self._pairer.context.topics.add_missing_names(topic_names)
         self._names_given = len(self._pairer.context.topics.names)
         self._pairer.context.vouching = []
         self._pairer.context.doubtful = None  # who knows the facts of all splits decides

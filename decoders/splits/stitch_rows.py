@@ -263,7 +263,7 @@ class Stitcher:
         self._facts = facts or SharedFacts()
         self._run: AdoptedRun | AdoptedConnection | None = None
         self._engine = Engine(ports, needs, connections=True, keys=keys)
-        self._engine.pairer.context.topics.add_missing(topic_names)
+        self._engine.pairer.context.topics.add_missing_names(topic_names)
         self._engine.pairer.context.brokers.update(self._facts.brokers_shown_by_others(key))
         self._engine.pairer.context.copies = self._facts.copies_of_splits
         self._engine.pairer.context.doubtful = None

@@ -17,7 +17,7 @@ from typing import Final
 
 import orjson
 
-from decoders.errors import DecodeError, LimitExceeded, without_frames
+from decoders.errors import DecodeError, LimitExceeded, strip_traceback
 from decoders.limits import SCHEMA_SIZE_MAX, SCHEMAS_MAX, SCHEMAS_SIZE_MAX
 from decoders.values.avro.avro_decoder import AvroDecoder
 from decoders.values.avro.avro_schema import compute_fingerprint
@@ -73,7 +73,7 @@ class StoredSchema:
             try:
                 self._parsed = self._parse_with_references(depth)
             except DecodeError as failure:
-                self._error = without_frames(failure)
+                self._error = strip_traceback(failure)
             else:
                 return self._parsed
         raise type(self._error)(f"schema: {self._error.text}")

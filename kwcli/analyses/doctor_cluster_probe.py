@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.errors import without_frames
+from decoders.errors import strip_traceback
 from decoders.exchanges.topic_and_node_names import METADATA_TOPIC
 from decoders.protocol_facts.api_keys import DESCRIBE_QUORUM, METADATA
 from decoders.protocol_facts.find_alike_releases import find_most_alike_releases
@@ -49,7 +49,7 @@ def probe_cluster(env: Environment, config: ClientConfig, doctor: Doctor) -> Non
         try:
             ClusterProbe(doctor, one, deadline).run()
         except Failure as failure:
-            failures.append(without_frames(failure))
+            failures.append(strip_traceback(failure))
             doctor.observe_cluster_fact("unreachable", env.now_ns(), format_address(server), None, failure.text)
     if len(failures) == len(config.servers):
         raise failures[0]
@@ -79,7 +79,7 @@ class ClusterProbe:
                 try:
                     self._observe_clock(cluster, first)
                 except Failure as failure:
-                    why = without_frames(failure).text
+                    why = strip_traceback(failure).text
                     self._doctor.observe_cluster_fact(
                         "controller-silent", time.time_ns(), format_address(first.address), why
                     )
@@ -98,7 +98,7 @@ class ClusterProbe:
             if failure.code == Exit.REFUSED:
                 raise
             self._doctor.observe_cluster_fact(
-                "unreachable", now_ns, format_address(node.address), node.id, without_frames(failure).text
+                "unreachable", now_ns, format_address(node.address), node.id, strip_traceback(failure).text
             )
             return
         looks = find_most_alike_releases(connection.versions)

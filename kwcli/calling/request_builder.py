@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from decoders.errors import DecodeError, without_frames
+from decoders.errors import DecodeError, strip_traceback
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.example_requests import example_request
@@ -90,7 +90,7 @@ class RequestDraft:
             except Failure as problem:
                 if problem.code != Exit.USAGE:
                     raise
-                first = first or without_frames(problem)
+                first = first or strip_traceback(problem)
         assert first is not None
         raise first
 

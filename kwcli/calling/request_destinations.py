@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
-from decoders.errors import without_frames
+from decoders.errors import strip_traceback
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.extract_routing_keys import extract_routing_keys, fields_that_route, keep_only_routing_keys
 from decoders.protocol_facts.request_routing import NODE_RESOURCES, route_of_api
@@ -146,7 +146,7 @@ class RequestRouter:
                 spare_s = answers_s + (left_s / 2 if number != numbers[-1] else 0.0)
                 destinations.append(Destination(self._cluster.connect_to_node(number, spare_s=spare_s), body, ""))
             except Failure as problem:
-                self.problems.append(without_frames(problem))
+                self.problems.append(strip_traceback(problem))
         if not destinations:
             raise self.problems[0] if self.problems else Failure("the cluster names no node")
         return destinations

@@ -208,9 +208,9 @@ class CallRun:
         connection = destination.connection
         exchange = self._builder.build_exchange(connection.local, connection.peer, reply)
         if exchange.api_key in NODE_LISTS and exchange.response_raw is not None and not exchange.failures:
-            from decoders.messages.exchange_json import read_fields
+            from decoders.messages.exchange_json import read_fields_at_paths
 
-            cluster.recognise_first_node(read_fields(exchange, "response", _BROKERS))
+            cluster.recognise_first_node(read_fields_at_paths(exchange, "response", _BROKERS))
         self._output.show_exchange(exchange, format_node_name(connection), *self._describe_connection(destination))
         return exchange
 

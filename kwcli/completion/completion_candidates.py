@@ -276,13 +276,13 @@ def _complete_filter_fields(typed: Typed) -> Iterator[Candidate]:
     begun = typed.word.rpartition(" ")[2].lstrip("(")
     if begun.startswith(f"{RECORD}."):
         from decoders.embedded import TOPICS
-        from decoders.filters.internal_topic_fields import structure_paths
+        from decoders.filters.internal_topic_fields import list_internal_topic_field_paths
         from kwcli.reference.field_descriptions import read_structure_abouts
 
         abouts = _meanings_shared_by_all(
             read_structure_abouts(module) for modules in TOPICS.values() for module in modules
         )
-        yield from ((f"{RECORD}.{path}", abouts.get(path, "")) for path in structure_paths())
+        yield from ((f"{RECORD}.{path}", abouts.get(path, "")) for path in list_internal_topic_field_paths())
     else:
         yield f"{RECORD}.", "a field of records of internal topics"
     yield from _complete_body_paths(typed.word.rpartition(" ")[2].lstrip("("))
@@ -364,17 +364,19 @@ def _quote_filter_literal(name: str) -> str:
 def _complete_number_words(field: str) -> Iterator[Candidate]:
     """Candidates for a body's field with numbers: the words that these numbers have in any API."""
     from decoders.filters.filter_field_table import BODIES
-    from decoders.filters.number_comparison_words import words_of_set
-    from decoders.filters.parse_expression import apis_with_path, number_word_sets_at
+    from decoders.filters.number_comparison_words import words_of_number_set
+    from decoders.filters.parse_expression import api_keys_with_path, number_word_sets_at
     from decoders.protocol_facts.errors.error_codes import ERRORS
     from decoders.protocol_facts.number_words import ERROR
 
     first, _, path = field.partition(".")
     side = BODIES[first][0]
-    sets = {words for key in apis_with_path(side, path) for words in number_word_sets_at(key, side, path).values()}
+    sets = {words for key in api_keys_with_path(side, path) for words in number_word_sets_at(key, side, path).values()}
     if ERROR in sets:
         yield from ((error.name, f"{code}: {error.meaning}") for code, error in ERRORS.items())
-    yield from ((word, "") for word in sorted({word for words in sets - {ERROR} for word in words_of_set(words)}))
+    yield from (
+        (word, "") for word in sorted({word for words in sets - {ERROR} for word in words_of_number_set(words)})
+    )
 
 
 # -e, --columns: paths of the record of an exchange, with commas between them

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 
 from decoders.apis import NAMES, api
 from decoders.frames.explain_strange_bytes import explain_bytes
-from decoders.frames.explain_strange_numbers import explain_line, explain_number, explain_size, parse_number
+from decoders.frames.explain_strange_numbers import (
+    explain_number,
+    explain_size,
+    list_findings_about_log_line,
+    parse_number,
+)
 from decoders.frames.frame_places_in_live_streams import with_size_field
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import guess_request, guess_response
@@ -64,7 +69,7 @@ def _show_messages(input_bytes: InputBytes, output: MessageOutput, env: Environm
 def _hint_at_text(text: str) -> str:
     """A hint for a number or a line of a log that was given as a message; empty for other text."""
     number = parse_number(text)
-    found = explain_line(text) if number is None else explain_number(number)
+    found = list_findings_about_log_line(text) if number is None else explain_number(number)
     return f"; as a number: {found[0].text} (--explain says more)" if found else ""
 
 
@@ -135,7 +140,7 @@ def _explain_input(given: InputBytes, *, alone: bool) -> list[Finding]:
 
 def explain_log_line(line: str, *, alone: bool) -> list[Finding]:
     """Findings about a line of a log: its numbers and words, else the error codes that it names, else bytes in it."""
-    found = explain_line(line, alone=alone)
+    found = list_findings_about_log_line(line, alone=alone)
     if found:
         return found
     codes = find_codes_in_line(line)

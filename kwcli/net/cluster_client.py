@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import UUID
 
-from decoders.errors import without_frames
+from decoders.errors import strip_traceback
 from decoders.messages.whole_messages import encode_message
 from decoders.protocol_facts.api_keys import API_VERSIONS, DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA
 from decoders.protocol_facts.errors.error_codes import error_name
@@ -100,7 +100,7 @@ class ClusterClient:
             try:
                 self._first = self._get_or_open_connection(address, None, self.deadline.limit_to(share))
             except Failure as failure:
-                failures.append(without_frames(failure))
+                failures.append(strip_traceback(failure))
                 if failure.code == Exit.REFUSED or not self.deadline.left():
                     break
             else:

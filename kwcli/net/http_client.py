@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import h11
 
-from decoders.errors import without_frames
+from decoders.errors import strip_traceback
 from decoders.limits import HTTP_ANSWER_MAX, HTTP_ANSWER_S, HTTP_HEAD_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import format_size
@@ -129,7 +129,7 @@ def _connect_to_first_place(places: list[Place], deadline: Deadline) -> socket.s
             link.settimeout(_require_time_left(deadline) / left_over)
             link.connect(place)
         except OSError as error:
-            failed = without_frames(error)
+            failed = strip_traceback(error)
             if link is not None:
                 link.close()
         else:
@@ -204,7 +204,7 @@ def _send_all_in_time(link: socket.socket, data: bytes, deadline: Deadline) -> O
     except TimeoutError:
         raise
     except OSError as error:
-        return without_frames(error)
+        return strip_traceback(error)
     return None
 
 

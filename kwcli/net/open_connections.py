@@ -8,7 +8,7 @@ import socket
 import time
 from typing import Any, Final
 
-from decoders.errors import without_frames
+from decoders.errors import strip_traceback
 from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_config import Address, ClientConfig, TlsSettings
 from kwcli.net.explain_connection_end import (
@@ -72,7 +72,7 @@ def _look_up_in_time(host: str, port: int, deadline: Deadline) -> list[Place] | 
             rows = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
             result.append(list(dict.fromkeys((row[0], row[4]) for row in rows)))
         except (OSError, UnicodeError) as error:
-            result.append(without_frames(error))
+            result.append(strip_traceback(error))
         finally:
             waiting.release()
 
@@ -96,7 +96,7 @@ def dial_first_place(address_text: str, places: list[Place], deadline: Deadline)
         try:
             connection = socket.socket(family, socket.SOCK_STREAM)
         except OSError as error:  # IPv6 on a machine without it
-            failures.append(without_frames(error))
+            failures.append(strip_traceback(error))
             continue
         try:
             connection.settimeout(max(deadline.left() / left_over, 0.001))
@@ -104,7 +104,7 @@ def dial_first_place(address_text: str, places: list[Place], deadline: Deadline)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError as error:
             connection.close()
-            failures.append(without_frames(error))
+            failures.append(strip_traceback(error))
         except BaseException:
             connection.close()
             raise
@@ -193,7 +193,7 @@ class Connector:
             link.sendall(head)
         except OSError as error:
             link.close()
-            raise make_unreachable_failure(self.address_text, [without_frames(error)], deadline) from None
+            raise make_unreachable_failure(self.address_text, [strip_traceback(error)], deadline) from None
         return link
 
     def find_tls_alert(self, error: OSError) -> ConnectionStop | None:

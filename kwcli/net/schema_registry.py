@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
-from decoders.errors import without_frames
+from decoders.errors import strip_traceback
 from decoders.limits import HTTP_ANSWER_S, HTTP_CAPTURED_MAX
 from decoders.messages.registries.learn_apicurio_schemas import find_schema_type, read_artifact_references
 from decoders.messages.registries.learn_registry_schemas import parse_registry_row
@@ -242,7 +242,7 @@ class SchemaRegistry:
             try:
                 answer = self._get_answer(url, path)
             except Failure as failure:
-                failed = without_frames(failure)
+                failed = strip_traceback(failure)
                 continue
             if answer.status == _NOT_FOUND:
                 raise NoSchema

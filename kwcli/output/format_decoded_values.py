@@ -10,8 +10,8 @@ import orjson
 
 from decoders.messages.decode_record_values import (
     RecordValueTexts,
-    change_records_read_again,
-    decode_record_read_again,
+    copy_exchange_with_changed_records,
+    decode_values_in_reread_record,
     describe_decoded_json,
     has_own_decoded_parts,
 )
@@ -57,13 +57,15 @@ def put_decoded_texts_in_records(
 
     Without `reader` the bytes alone. `record` stays as it is.
     """
-    return change_records_read_again(exchange, record, lambda each, topic: _put_decoded_texts(each, topic, reader))
+    return copy_exchange_with_changed_records(
+        exchange, record, lambda each, topic: _put_decoded_texts(each, topic, reader)
+    )
 
 
 def _put_decoded_texts(record: dict[str, Any], topic: str | None, reader: RecordValueReader | None) -> dict[str, Any]:
     if not has_own_decoded_parts(record):
         return {**record}
-    record = {**record} if reader is None else decode_record_read_again(record, topic, reader)
+    record = {**record} if reader is None else decode_values_in_reread_record(record, topic, reader)
     for field in ("key", "value"):
         decoded = record.pop(f"{field}_decoded", None)
         text = None if decoded is None or reader is None else _format_decoded_json(decoded, record.get(field))

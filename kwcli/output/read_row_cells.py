@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.errors import FilterError
 from decoders.exchanges.exchange_attribute_table import SCALARS
-from decoders.filters.exchange_paths import RecordPath, first_words_of_paths, record_path
+from decoders.filters.exchange_paths import RecordPath, first_words_of_paths, parse_record_path
 from decoders.messages.exchange_json import SCHEMA, to_json_dict
 from decoders.named_tuple import NamedTuple
 from decoders.schema.body_json_form import CELL_FORM, cell_text, json_text
@@ -62,7 +62,7 @@ def _make_row_column(name: str, option: str, names: bool) -> RowColumn:
     if word in OWN:
         return RowColumn(name, look, None, word)
     try:
-        return RowColumn(name, look, record_path(word, names=names))
+        return RowColumn(name, look, parse_record_path(word, names=names))
     except FilterError as error:
         ours = FOREIGN.get(name) or (name.removeprefix("kafka.") if name.startswith("kafka.") else "")
         candidates = [*error.candidates, *OWN, *WORDS]

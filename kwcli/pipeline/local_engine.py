@@ -130,7 +130,7 @@ def make_engine_of_job(spec: JobSpec, needs: TableNeeds, keys: KeyLog) -> Engine
     """An engine for the captures of one point."""
     engine = Engine(spec.ports, needs, connections=True, keys=keys)
     engine.enable_leaving_out_of_copies()
-    engine.pairer.context.topics.add_missing(spec.topic_names)
+    engine.pairer.context.topics.add_missing_names(spec.topic_names)
     return engine
 
 

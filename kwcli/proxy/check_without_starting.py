@@ -15,7 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from decoders.apis import NAMES, api
-from decoders.errors import without_frames
+from decoders.errors import strip_traceback
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.net.cluster_client import ClusterClient
@@ -156,7 +156,7 @@ def _find_nodes(cluster: ClusterClient) -> Mapping[int, ClusterNode] | Failure:
     except Failure as failure:
         if failure.code != Exit.REFUSED or "SASL" in cluster.config.protocol:
             raise
-        return without_frames(failure)
+        return strip_traceback(failure)
 
 
 def _check_node(cluster: ClusterClient, node: ClusterNode, known: Address) -> Iterator[CheckLine]:

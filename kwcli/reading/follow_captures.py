@@ -71,7 +71,7 @@ class _OpenFile:
         if self.file.is_replaced_by(os.fstat(self._descriptor).st_size, head):
             return True
         if len(head) > self.file.head_size:
-            self.file.note_head(head)
+            self.file.remember_head(head)
         return False
 
     def _read(self, at: int, size: int) -> bytes:
@@ -276,7 +276,7 @@ class CaptureFollower(PacketSource):
                     elif file is not None and (not self._ring.every or has_capture_name(path)):
                         self._report(file)
             complete = True
-        self._tracker.end_scan(time.monotonic(), complete=complete)
+        self._tracker.end_scan_and_list_gone_files(time.monotonic(), complete=complete)
         return found
 
     def _examine_file(self, path: str) -> GrowingFile | str | None:
@@ -285,13 +285,13 @@ class CaptureFollower(PacketSource):
         seen = SeenFile(path, path, (about.st_dev, about.st_ino), about.st_size, about.st_mtime_ns)
         if not stat.S_ISREG(about.st_mode):
             why = f"{path}: not a regular file: leave --follow out, kw reads it to its end"
-            return self._tracker.pass_over(seen, why)
+            return self._tracker.pass_over_file(seen, why)
         try:
             return self._tracker.track_file(
                 seen, partial(_read_beginning, path), partial(_begin_tracking, seen), time.monotonic()
             )
         except PermissionError as error:
-            return self._tracker.pass_over(seen, f"{path}: {describe_os_error(error)}")
+            return self._tracker.pass_over_file(seen, f"{path}: {describe_os_error(error)}")
 
 
 def _read_beginning(path: str, size: int) -> bytes:

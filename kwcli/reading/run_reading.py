@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from decoders.exchanges.segments_to_exchanges import Engine
-from decoders.messages.connection_end_rows import EndRowsByTime, is_of_ports
+from decoders.messages.connection_end_rows import EndRowsByTime, is_row_of_ports
 from decoders.tls.key_log import KeyLog
 from kwcli.output.renderers import WantedPaths
 from kwcli.output.short_texts import count_of, find_zone
@@ -124,7 +124,7 @@ class ReadingRun:
             self._engine.enable_guessing_of_requests()
         remembers = view.remembers or (selection is not None and selection.asks_history)
         if remembers or view.libraries:
-            self._engine.pairer.note_facts_of_earlier_exchanges(only_libraries=not remembers)
+            self._engine.pairer.enable_noting_of_earlier_facts(only_libraries=not remembers)
         if capture.names_from is not None:
             from kwcli.reading.load_topic_names import load_topic_names
 
@@ -336,7 +336,7 @@ class ReadingRun:
             names, form = ", ".join(source.records), self._settings.format
             raise Failure(f"{names}: -o {form} shows bytes, which NDJSON of kw lacks: give the capture", Exit.USAGE)
         lacking = 0
-        ends = (ended for ended in source.ends() if ports is None or is_of_ports(ended, ports))
+        ends = (ended for ended in source.ends() if ports is None or is_row_of_ports(ended, ports))
         if sink.end_of_connection is not None and sink.tables is None:
             for ended in ends:
                 sink.end_of_connection(ended)
@@ -351,10 +351,10 @@ class ReadingRun:
                 rows = [row for row in rows if _port_of(row.broker) in ports]
             for row in rows:
                 self._engine.summary.count_settled(row)
-            if not sink.filter_and_show_rows(rows_of_ends.put_between(rows)):
+            if not sink.filter_and_show_rows(rows_of_ends.insert_end_rows_by_time(rows)):
                 return False
             sink.output.show_progress(source.taken, self._engine.summary.exchanges)
-        if not sink.filter_and_show_rows(rows_of_ends.take_rest()):
+        if not sink.filter_and_show_rows(rows_of_ends.take_remaining_rows()):
             return False
         if source.request_logs and not self._settings.quiet:
             self._env.report(

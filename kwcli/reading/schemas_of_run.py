@@ -96,8 +96,8 @@ class RunSchemas:
 
     def _learn_from_exchange(self, exchange: Exchange) -> None:
         # Loaded once there are such records, which most captures have not.
-        from decoders.filters.read_partitions_and_records import records_by_topic, structure_needs
-        from decoders.messages.exchange_json import read_fields
+        from decoders.filters.read_partitions_and_records import iterate_records_with_topic, record_and_topic_paths
+        from decoders.messages.exchange_json import read_fields_at_paths
         from decoders.messages.registries.learn_registry_schemas import learn_from_schemas_record
 
         array = batch_array(exchange.api_key)
@@ -107,11 +107,13 @@ class RunSchemas:
         if exchange.record is None:  # else it is of no capture of this run
             packet = exchange.request_packet if array.side == "request" else exchange.response_packet
             try:
-                fields = read_fields(exchange, array.side, frozenset(structure_needs(exchange.api_key, array.side)))
+                fields = read_fields_at_paths(
+                    exchange, array.side, frozenset(record_and_topic_paths(exchange.api_key, array.side))
+                )
             except DecodeError:
                 return
         origin, registry = SchemaOrigin("capture", packet), exchange.broker
-        for topic, record in records_by_topic(exchange, fields):
+        for topic, record in iterate_records_with_topic(exchange, fields):
             if topic == SCHEMAS_TOPIC:
                 learn_from_schemas_record(record[2], record[3], self._learn_schema, origin=origin, registry=registry)
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Final
 
 from decoders.apis import KEYS, api, api_name
-from decoders.frames.explain_strange_numbers import explain_line
+from decoders.frames.explain_strange_numbers import list_findings_about_log_line
 from decoders.protocol_facts.errors.error_codes import ERRORS, find_error_code
 from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS, OTHER_NAMES
 from decoders.protocol_facts.errors.errors_by_api import GENERIC, errors_listed_by_definition, errors_observed_besides
@@ -130,7 +130,7 @@ def find_codes_and_causes(words: Sequence[str]) -> tuple[list[int], list[str], l
     codes: dict[int, None] = {}
     causes: dict[Finding, None] = {}
     unknown: list[str] = []
-    lines = [" ".join(words)] if len(words) > 3 and explain_line(" ".join(words), alone=True) else words
+    lines = [" ".join(words)] if len(words) > 3 and list_findings_about_log_line(" ".join(words), alone=True) else words
     for word in lines:
         found, missing = find_codes_of_words([word])
         told = _find_causes_of_line(word, found, complete=not missing)
@@ -149,10 +149,10 @@ def find_codes_and_causes(words: Sequence[str]) -> tuple[list[int], list[str], l
 def _find_causes_of_line(word: str, codes: list[int], *, complete: bool) -> list[Finding]:
     """The causes that a line tells where it names no code for all of it, or one alone that may mean anything."""
     if not complete:
-        return explain_line(word, alone=True)
+        return list_findings_about_log_line(word, alone=True)
     if " " not in word.strip() or len(codes) != 1 or codes[0] not in _VAGUE:
         return []
-    return explain_line(word, alone=codes[0] == _TIMED_OUT)
+    return list_findings_about_log_line(word, alone=codes[0] == _TIMED_OUT)
 
 
 def _find_codes_of_word(word: str) -> list[int]:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.errors import DecodeError, EncodeError, without_frames
+from decoders.errors import DecodeError, EncodeError, strip_traceback
 from decoders.exchanges.exchange import Exchange
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import encode_message
@@ -129,7 +129,7 @@ class ReplayedClient:
         except NotReplayable as problem:
             return ReplayOutcome(request, None, None, problem=problem.with_traceback(None))
         except Failure as failure:
-            return ReplayOutcome(request, None, "refused", without_frames(failure).text)
+            return ReplayOutcome(request, None, "refused", strip_traceback(failure).text)
 
     def _replay_to_nodes(self, request: RecordedRequest) -> ReplayOutcome:
         shared, key, broker = self._shared, request.api_key, request.exchange.broker
@@ -237,7 +237,7 @@ class ReplayedClient:
             self._close_connection(node_request.address)
             if not isinstance(failure, UnansweredRequest):
                 raise
-            reply, problem = failure.reply, without_frames(failure).text
+            reply, problem = failure.reply, strip_traceback(failure).text
         with shared.lock:
             exchange = shared.exchange_builder.build_exchange(connection.local, connection.peer, reply)
             if problem:

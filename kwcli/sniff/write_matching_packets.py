@@ -52,7 +52,7 @@ from decoders.capture.segments_of_cut_out_packets import (
     format_note_comment,
     format_topic_comments,
 )
-from decoders.errors import without_frames
+from decoders.errors import strip_traceback
 from decoders.messages.connection_end_rows import ENDS_OF_CONNECTIONS
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import ENVELOPE
@@ -281,7 +281,7 @@ class MatchingPacketsWriter:
             for record in pieces.noted:
                 self._noted.add(record)
         except OSError as error:
-            self._failed = without_frames(error)
+            self._failed = strip_traceback(error)
         if not alone:
             self._keep_connection(pieces)
 

@@ -126,7 +126,7 @@ def test_no_schema_of_a_value_is_passed_over(value: bytes | None, headers: tuple
 def test_values_by_schemas_of_files_have_these() -> None:
     reader = RecordValueReader()
     reader.store.add_schema(RegisteredSchema("AVRO", '"string"', SchemaOrigin("file"), 17, subject="t-value"))
-    assert reader.has_bare_values
+    assert reader.has_schemas_of_unmarked_values
     assert MisroutedValues(reader)._may_name_schema(b"text", ())
 
 

@@ -29,7 +29,7 @@ def test_files_come_by_their_first_packets_those_without_last() -> None:
 )
 def test_a_file_is_another_by_its_head_or_its_size(head: bytes, size: int, replaced: bool) -> None:
     read = file("a")
-    read.note_head(b"abc")
+    read.remember_head(b"abc")
     read.at = 4
     assert read.is_replaced_by(size, head) is replaced
 
@@ -52,4 +52,4 @@ def test_bytes_wait_from_when_the_file_was_read_to_its_end() -> None:
 def test_why_a_file_is_passed_over_is_said_once() -> None:
     tracker: FileTracker[GrowingFile] = FileTracker()
     seen = SeenFile("a", "a", (1, 1), 10, 1)
-    assert [tracker.pass_over(seen, why) for why in ("x", "x", "y", "y", "x")] == ["x", None, "y", None, "x"]
+    assert [tracker.pass_over_file(seen, why) for why in ("x", "x", "y", "y", "x")] == ["x", None, "y", None, "x"]

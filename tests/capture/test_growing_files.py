@@ -42,7 +42,7 @@ class Disk:
             seen = SeenFile(path, path, place, len(data), hash(data))
             make = partial(_make_file, seen)
             noted[path] = self.tracker.track_file(seen, partial(self._read, path), make, self.now_s)
-        return noted, [file.name for file in self.tracker.end_scan(self.now_s, complete=complete)]
+        return noted, [file.name for file in self.tracker.end_scan_and_list_gone_files(self.now_s, complete=complete)]
 
     def at(self) -> dict[str, int]:
         return {file.path: file.at for file in self.tracker.files.values()}
@@ -131,7 +131,7 @@ def test_a_file_is_gone_after_a_while_and_never_by_a_look_that_is_not_complete(d
     disk.files.clear()
     assert disk.look()[1] == []
     assert disk.look(seconds=GONE_S + 1)[1] == ["a"]
-    assert disk.tracker.end_scan(disk.now_s) == []
+    assert disk.tracker.end_scan_and_list_gone_files(disk.now_s) == []
 
 
 def test_times_say_since_when_a_file_has_bytes_that_are_not_read(disk: Disk) -> None:

@@ -35,7 +35,7 @@ def test_a_segment_waits_for_the_other_place() -> None:
     assert made.take_segments(0.2) == []
     made.add_segments(1, [segment(13)], 0.3)
     assert times(made.take_segments(0.3)) == [12, 13]
-    assert made.count_waiting(0) == 1
+    assert made.count_waiting_segments(0) == 1
 
 
 def test_of_a_live_place_nothing_is_waited_for_longer_than_the_delay() -> None:
@@ -74,7 +74,7 @@ def test_a_place_that_has_ended_is_not_waited_for_until_it_comes_back() -> None:
     made.stop_waiting_for_place(1)
     made.add_segments(0, [segment(1)], 0.0)
     assert times(made.take_segments(0.0)) == [1]
-    made.open_place(1, 0.1)
+    made.reopen_place(1, 0.1)
     made.add_segments(0, [segment(2)], 0.2)
     assert made.take_segments(0.2) == []
 

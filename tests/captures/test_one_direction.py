@@ -10,7 +10,7 @@ import pytest
 
 from decoders.exchanges.exchange import Ended, Exchange, Row, Settled, Skipped, Summary
 from decoders.exchanges.segments_to_exchanges import Engine
-from decoders.frames.detect_responses_only import Stretches, find_answers
+from decoders.frames.detect_responses_only import Stretches, find_first_response_chain
 from decoders.messages.exchange_json import to_json_dict
 from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, SASL_HANDSHAKE
 from decoders.tcp.stream_chunks import Segment
@@ -138,10 +138,10 @@ VERSIONS = response(
     ],
 )
 def test_chains(data: bytes, recognised: bool) -> None:
-    assert (find_answers(Stretches([(0, data)])) is not None) is recognised
+    assert (find_first_response_chain(Stretches([(0, data)])) is not None) is recognised
     in_pieces = Stretches([(at, data[at : at + 7]) for at in range(0, len(data), 7)])
-    assert (find_answers(in_pieces) is not None) is recognised
-    assert (find_answers(Stretches([(0, b"\xee" * 9), (9, data)])) is not None) is recognised
+    assert (find_first_response_chain(in_pieces) is not None) is recognised
+    assert (find_first_response_chain(Stretches([(0, b"\xee" * 9), (9, data)])) is not None) is recognised
 
 
 def test_a_hole_in_a_body_breaks_no_chain() -> None:
@@ -150,8 +150,8 @@ def test_a_hole_in_a_body_breaks_no_chain() -> None:
     for each in large:
         pieces.append((place, each[:60]))
         place += len(each)
-    assert find_answers(Stretches(pieces)) is not None
-    assert find_answers(Stretches(pieces[:5])) is None
+    assert find_first_response_chain(Stretches(pieces)) is not None
+    assert find_first_response_chain(Stretches(pieces[:5])) is None
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -159,7 +159,7 @@ def test_counters_behind_lengths_are_no_answers(seed: int) -> None:
     """Frames of a length, a counter and random bytes, as many protocols have them, are not taken for answers."""
     rng = Random(seed)
     frames = [framed(pack(">i", number) + rng.randbytes(rng.randrange(20, 60))) for number in range(8)]
-    assert find_answers(Stretches([(0, b"".join(frames))])) is None
+    assert find_first_response_chain(Stretches([(0, b"".join(frames))])) is None
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -172,7 +172,7 @@ def test_answers_of_zookeeper_are_none(seed: int) -> None:
         stat = pack(">qqqqiiiqiiq", *(rng.randrange(1 << 31) for _ in range(11)))
         body = rng.choice([b"", stat, pack(">i", 5) + b"value" + stat, pack(">ii", 1, 3) + b"abc"])
         frames.append(framed(head + body))
-    assert find_answers(Stretches([(0, b"".join(frames))])) is None
+    assert find_first_response_chain(Stretches([(0, b"".join(frames))])) is None
 
 
 def test_what_is_made_of_captures_reads_as_they_do() -> None:

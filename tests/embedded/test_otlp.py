@@ -211,7 +211,7 @@ def test_no_metrics_at_all() -> None:
 @pytest.mark.plain
 def test_without_the_package_they_stay_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     data = bytes.fromhex("0a00")
-    monkeypatch.setattr(otlp_metrics, "_load_otlp", lambda: None)
+    monkeypatch.setattr(otlp_metrics, "_load_otlp_classes", lambda: None)
     assert metrics_json(data, NONE) == {
         "base64": "CgA=",
         "error": {"reason": "package", "text": "opentelemetry-proto is not installed"},

@@ -35,7 +35,7 @@ def of_capture(name: str, size: int = 500, *, handed_over: bool = False) -> list
     """The rows of a capture, fed in pieces, and handed over to another engine between two of them."""
     every = segments(name)
     engine = Engine()
-    engine.pairer.note_facts_of_earlier_exchanges()
+    engine.pairer.enable_noting_of_earlier_facts()
     rows: list[Settled] = []
     for at in range(0, len(every), size):
         rows += engine.feed(list(every[at : at + size]))
@@ -52,7 +52,7 @@ class Talk:
 
     def __init__(self) -> None:
         self.stage = Pairer(ports=[9092])
-        self.stage.note_facts_of_earlier_exchanges()
+        self.stage.enable_noting_of_earlier_facts()
         self.lines: dict[str, Line] = {}
         self.number = 0
         self.rows: list[Settled] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from decoders.apis import api
-from decoders.exchanges.partitions_in_exchange import PartitionPlaces, find_partition_places, partition_number_of_struct
+from decoders.exchanges.partitions_in_exchange import PartitionPlaces, find_partition_fields, partition_number_of_struct
 from decoders.schema.api_declaration import Side
 
 TASKS = PartitionPlaces(("topic",), ("partitions",), ())
@@ -51,12 +51,12 @@ TASKS = PartitionPlaces(("topic",), ("partitions",), ())
     ],
 )
 def test_partitions_are_numbers_below_a_topic(name: str, side: Side, places: PartitionPlaces | None) -> None:
-    assert find_partition_places(api(name).key, side) == places
+    assert find_partition_fields(api(name).key, side) == places
 
 
 @pytest.mark.parametrize("key", [None, -1, 32767])
 def test_what_is_no_api_names_none(key: int | None) -> None:
-    assert find_partition_places(key, "request") is None
+    assert find_partition_fields(key, "request") is None
 
 
 @pytest.mark.parametrize(

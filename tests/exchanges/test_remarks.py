@@ -12,7 +12,7 @@ import pytest
 from decoders import EncodeError, decode_message, encode_embedded, encode_message
 from decoders.apis import KEYS, api
 from decoders.errors import DecodeError
-from decoders.exchanges.body_reader import set_reading_remarks
+from decoders.exchanges.body_reader import replace_reading_remarks
 from decoders.exchanges.exchange import Exchange
 from decoders.limits import REMARKS_MAX
 from decoders.messages.build_body_json import Options
@@ -193,7 +193,7 @@ def test_remarks_on_pairing_stay_when_sides_are_read_again() -> None:
     for _ in range(2):
         found._looked = False
         assert [remark["id"] for remark in found.remarks] == ["out_of_order", "trailing"]
-    set_reading_remarks(found, [])
+    replace_reading_remarks(found, [])
     assert found.extra == {"remarks": found.remarks}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from decoders.errors import FilterError
 from decoders.filters import exchange_paths
-from decoders.filters.exchange_paths import record_path
+from decoders.filters.exchange_paths import parse_record_path
 from decoders.limits import CELL_MAX
 
 FETCH: Final = {
@@ -22,7 +22,7 @@ FETCH: Final = {
 
 def find_values(text: str, *, kind: str = "exchange", api_key: int | None = 1, names: bool = False) -> list[Any]:
     row: Any = SimpleNamespace(kind=kind, api_key=api_key, latency_ms=1.5, client=None)
-    return record_path(text, names=names).values(row, FETCH)
+    return parse_record_path(text, names=names).values(row, FETCH)
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,12 @@ def test_skipped_bytes_have_no_fields_of_exchanges(text: str) -> None:
 )
 def test_a_path_that_is_none_says_so(text: str, error: str) -> None:
     with pytest.raises(FilterError) as failure:
-        record_path(text)
+        parse_record_path(text)
     assert str(failure.value) == error
 
 
 def test_what_a_cell_does_not_hold_is_left_out_with_a_word() -> None:
-    limit, cost = exchange_paths._limit_to_cell, exchange_paths._OBJECT_COST
+    limit, cost = exchange_paths._cut_values_to_cell_size, exchange_paths._OBJECT_COST
     half = "x" * (CELL_MAX // 2 - cost)
     more = "… (more than 32 MiB: the rest is left out)"
     assert CELL_MAX == 32 * 2**20

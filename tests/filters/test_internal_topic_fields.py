@@ -11,7 +11,7 @@ import pytest
 
 from decoders.errors import FilterError
 from decoders.filters import parse
-from decoders.filters.internal_topic_fields import structure_paths
+from decoders.filters.internal_topic_fields import list_internal_topic_field_paths
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw
 
@@ -73,4 +73,4 @@ def test_a_field_that_no_structure_has_names_the_nearest() -> None:
     with pytest.raises(FilterError, match="no record of an internal topic has a field 'grop'") as problem:
         parse("record.grop == billing")
     assert "record.group" in problem.value.candidates
-    assert {"group", "topic", "partition_id", "members.client_id"} <= {*structure_paths()}
+    assert {"group", "topic", "partition_id", "members.client_id"} <= {*list_internal_topic_field_paths()}

@@ -14,7 +14,7 @@ from decoders.capture.read_capture import CaptureReader
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.filters import parse
-from decoders.filters.read_partitions_and_records import records_by_topic
+from decoders.filters.read_partitions_and_records import iterate_records_with_topic
 from decoders.filters.record_tests import make_record_test
 from decoders.messages.decode_record_values import RecordValueReader
 from decoders.records.record_and_batch import Row
@@ -273,7 +273,7 @@ def list_records(name: str) -> list[tuple[str | None, Row]]:
         (topic, row[2], row[3], repr(row)): (topic, row)
         for each in found
         if isinstance(each, Exchange)
-        for topic, row in records_by_topic(each)
+        for topic, row in iterate_records_with_topic(each)
     }
     return list(rows.values())
 

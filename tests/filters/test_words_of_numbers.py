@@ -10,7 +10,7 @@ import pytest
 from decoders.apis import KEYS, api
 from decoders.exchanges.exchange import Exchange
 from decoders.filters import FilterError, parse
-from decoders.filters.number_comparison_words import NamedNumber, fold_word, words_of_set
+from decoders.filters.number_comparison_words import NamedNumber, fold_word, words_of_number_set
 from decoders.protocol_facts.enum_words import BITS, ENUMS
 from tests.exchanges.talks import Turns, plan, request, response, run, segments
 from tests.filters.test_rows import Wanted, passed
@@ -76,8 +76,8 @@ def test_no_word_for_a_number() -> None:
 def test_every_word_of_a_set_is_found_by_its_number(words: str) -> None:
     numbers = range(-10, 200) if words == "error_code" else ENUMS.get(words) or [1 << bit for bit in range(16)]
     found = {word for number in numbers for word in NamedNumber(number, words).words}
-    assert words_of_set(words) <= found | {"none", "not_asked_for"}
-    assert all(word == fold_word(word) for word in words_of_set(words))
+    assert words_of_number_set(words) <= found | {"none", "not_asked_for"}
+    assert all(word == fold_word(word) for word in words_of_number_set(words))
 
 
 def test_what_is_no_word() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from decoders.capture.read_capture import CaptureReader
 from decoders.frames.explain_strange_bytes import explain_bytes
-from decoders.frames.explain_strange_numbers import STARTS, explain_line, explain_number, parse_number
+from decoders.frames.explain_strange_numbers import STARTS, explain_number, list_findings_about_log_line, parse_number
 from decoders.protocols.recognise_protocols import MARKS
 from decoders.records.encode_batches import encode_batch
 from decoders.records.record_and_batch import Record
@@ -232,7 +232,7 @@ LINES = [
 
 @pytest.mark.parametrize(("line", "what"), LINES)
 def test_a_line_of_a_log(line: str, what: str) -> None:
-    found = explain_line(line)
+    found = list_findings_about_log_line(line)
     assert (found[0].what if found else "") == what
 
 
@@ -248,7 +248,7 @@ def test_a_line_of_a_log(line: str, what: str) -> None:
     ],
 )
 def test_a_line_that_stands_alone(line: str, said: str) -> None:
-    found = explain_line(line, alone=True)
+    found = list_findings_about_log_line(line, alone=True)
     assert (found[0].text if found else "") == said
 
 
@@ -274,7 +274,7 @@ def test_what_is_a_number(text: str, number: int | None) -> None:
 
 @given(st.text(max_size=80), st.booleans())
 def test_whatever_line_comes(line: str, alone: bool) -> None:
-    for finding in explain_line(line, alone=alone):
+    for finding in list_findings_about_log_line(line, alone=alone):
         assert finding.text.isprintable()
 
 

@@ -11,7 +11,7 @@ from random import Random
 from typing import Final
 
 from decoders.apis import NAMES
-from decoders.frames.explain_strange_numbers import explain_line, explain_number
+from decoders.frames.explain_strange_numbers import explain_number, list_findings_about_log_line
 from decoders.protocol_facts.errors.known_log_lines import LOG_LINES
 from decoders.protocols.recognise_protocols import MARKS
 from kwcli.reference.error_rows import find_codes_and_causes
@@ -38,7 +38,7 @@ def try_lines(rng: Random) -> int:
     for _ in range(LINES):
         check_ordinary_numbers(rng)
         line = make_line(rng)
-        for found in (explain_line(line, alone=rng.random() < 0.5), find_codes_and_causes([line])[2]):
+        for found in (list_findings_about_log_line(line, alone=rng.random() < 0.5), find_codes_and_causes([line])[2]):
             for finding in found:
                 shown = "".join(finding)
                 assert shown.isprintable(), f"{line!r}: {finding}"
@@ -51,7 +51,11 @@ def check_ordinary_numbers(rng: Random) -> None:
     size = rng.randrange(64, 1 << rng.choice([8, 14, 20, 24]))
     lines = [f"{filler} {rng.choice(SIZED).format(size)}", f"{filler} {rng.choice(KEYED).format(rng.choice([*NAMES]))}"]
     for line in lines:
-        wrong = [each for each in explain_line(line) if each.what in foreign_names() and "likely" not in each.detail]
+        wrong = [
+            each
+            for each in list_findings_about_log_line(line)
+            if each.what in foreign_names() and "likely" not in each.detail
+        ]
         assert not wrong, f"{line!r}: {wrong}"
     assert not [each for each in explain_number(size) if each.what in foreign_names() and "likely" not in each.detail]
 

@@ -9,7 +9,12 @@ from uuid import UUID
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.messages.error_answers import FetchSessions, encode_error_frame, explain_missing_error, make_error_answer
+from decoders.messages.error_answers import (
+    FetchSessions,
+    encode_error_frame,
+    explain_lack_of_error_field,
+    make_error_answer,
+)
 from decoders.messages.whole_messages import decode_response
 from decoders.protocol_facts.errors.error_codes import find_error_code
 from decoders.protocol_facts.errors.error_places import ERROR_PLACES, IN_PARTITIONS, EachElement, Row, UntilVersion
@@ -62,12 +67,12 @@ def strangers(row: Row, answers: tuple[Field, ...], asks: tuple[Field, ...]) -> 
     ],
 )
 def test_kinds_without_a_place(key: int, version: int, why: str | None) -> None:
-    assert explain_missing_error(key, version) == why
+    assert explain_lack_of_error_field(key, version) == why
 
 
 def test_only_one_kind_has_none() -> None:
     every = [(key, version) for key in KEYS for version in range(api(key).versions.low, api(key).versions.high + 1)]
-    assert [each for each in every if explain_missing_error(*each)] == [(35, 0), (35, 1), (35, 2)]
+    assert [each for each in every if explain_lack_of_error_field(*each)] == [(35, 0), (35, 1), (35, 2)]
 
 
 @pytest.mark.parametrize(
@@ -138,23 +143,23 @@ def test_sessions() -> None:
     """A request in a session means all partitions of the session; outside, only those that it names."""
     sessions = FetchSessions()
     first = fetch(0, [of("a", 0, 1), of("b", 4)], [], session=0)
-    assert sessions.complete_request(first)["topics"] == first["topics"]
+    assert sessions.complete_incremental_fetch(first)["topics"] == first["topics"]
     sessions.follow_response(first, {"error_code": 0, "session_id": 5})
-    assert sessions.complete_request(fetch(1, [], []))["topics"] == [of("a", 0, 1), of("b", 4)]
+    assert sessions.complete_incremental_fetch(fetch(1, [], []))["topics"] == [of("a", 0, 1), of("b", 4)]
     changed = fetch(2, [of("c", 9)], [{"topic": "a", "partitions": [0]}])
-    assert sessions.complete_request(changed)["topics"] == [of("a", 1), of("b", 4), of("c", 9)]
-    assert make_error_answer(1, 11, sessions.complete_request(fetch(3, [], [])), 6).places == 3
-    assert sessions.complete_request(fetch(3, [], [], session=6))["topics"] == []
+    assert sessions.complete_incremental_fetch(changed)["topics"] == [of("a", 1), of("b", 4), of("c", 9)]
+    assert make_error_answer(1, 11, sessions.complete_incremental_fetch(fetch(3, [], [])), 6).places == 3
+    assert sessions.complete_incremental_fetch(fetch(3, [], [], session=6))["topics"] == []
     sessions.follow_response(fetch(4, [], []), {"error_code": 70, "session_id": 0})
-    assert sessions.complete_request(fetch(4, [], []))["topics"] == []
+    assert sessions.complete_incremental_fetch(fetch(4, [], []))["topics"] == []
 
 
 def test_sessions_by_topic_id() -> None:
     sessions = FetchSessions()
     first = fetch(0, [{"topic_id": TOPIC, "partitions": [{"partition": 2}]}], [], session=0)
-    sessions.complete_request(first)
+    sessions.complete_incremental_fetch(first)
     sessions.follow_response(first, {"error_code": 0, "session_id": 5})
-    answer = make_error_answer(1, 13, sessions.complete_request(fetch(1, [], [])), 100)
+    answer = make_error_answer(1, 13, sessions.complete_incremental_fetch(fetch(1, [], [])), 100)
     assert answer.body is not None
     assert [each["topic_id"] for each in answer.body["responses"]] == [TOPIC]
 

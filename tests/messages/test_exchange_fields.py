@@ -29,7 +29,7 @@ from decoders.exchanges.exchange_attribute_table import (
 )
 from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.exchanges.topic_and_node_names import Topics
-from decoders.filters.exchange_paths import record_path
+from decoders.filters.exchange_paths import parse_record_path
 from decoders.filters.filter_field_table import FIELDS
 from decoders.frames.framing import Frame
 from decoders.messages.exchange_json import exchange_json
@@ -138,7 +138,7 @@ def test_a_request_in_flight_is_saved_in_the_order_of_old_states() -> None:
 @pytest.mark.parametrize("name", CLEAN)
 def test_records_have_the_keys_of_the_table(name: str) -> None:
     engine = Engine()
-    engine.pairer.note_facts_of_earlier_exchanges()
+    engine.pairer.enable_noting_of_earlier_facts()
     rows = [*engine.feed(list(segments(name))), *engine.finish()]
     exchanges = [row for row in rows if isinstance(row, Exchange)]
     for exchange in exchanges:
@@ -156,10 +156,10 @@ def test_the_published_schema_is_made_of_the_table() -> None:
 
 @pytest.mark.parametrize("key", KEYS)
 def test_each_key_of_the_record_is_a_path(key: str) -> None:
-    assert record_path(key).text == key
+    assert parse_record_path(key).text == key
     properties: dict[str, Any] = SCHEMA["properties"][key].get("properties", {})
     for part in properties:
-        assert record_path(f"{key}.{part}").text == f"{key}.{part}"
+        assert parse_record_path(f"{key}.{part}").text == f"{key}.{part}"
 
 
 def test_filters_dimensions_and_columns_of_output_have_the_words_of_the_table() -> None:

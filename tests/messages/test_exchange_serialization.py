@@ -60,7 +60,7 @@ def attributes(row: Settled) -> dict[str, Any]:
 def feeds(path: Path, rng: random.Random, **options: Any) -> Iterable[tuple[Engine, list[Settled]]]:
     """The rows of a capture that is read in random pieces, each with the engine."""
     data, reader, engine = read_bytes(path), CaptureReader(), Engine(**options)
-    engine.pairer.note_facts_of_earlier_exchanges()
+    engine.pairer.enable_noting_of_earlier_facts()
     at = 0
     while at < len(data):
         size = rng.randrange(1, 1 << 15)

@@ -30,6 +30,6 @@ def test_timers_run_when_they_are_due() -> None:
 def test_a_note_is_for_users_once() -> None:
     cluster = Stage().cluster
     for text in ("a", "b", "a"):
-        cluster.note_for_user(text)
+        cluster.add_note_for_user(text)
     assert cluster.notes == ["a", "b"]
     assert len({cluster.next_number() for _ in range(3)}) == 3

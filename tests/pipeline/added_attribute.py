@@ -44,7 +44,7 @@ def add_rows() -> None:
 
 def follow_value() -> None:
     """Follow the value of one exchange beside another one without it."""
-    from decoders.filters.exchange_paths import record_path
+    from decoders.filters.exchange_paths import parse_record_path
     from decoders.messages.exchange_from_json import FromRecords
     from decoders.messages.exchange_json import to_json_dict
     from decoders.schema.json_schema_validator import compile_json_schema
@@ -70,7 +70,7 @@ def follow_value() -> None:
     assert again.extra == red.extra
     assert to_json_dict(again) == record
 
-    assert record_path("colour.name").values(red, record) == [RED["name"]]
+    assert parse_record_path("colour.name").values(red, record) == [RED["name"]]
     assert _sent_to_another_process(plain, red) == [None, RED]
 
     assert TABLES_VERSION == 9

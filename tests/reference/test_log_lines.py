@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.frames.explain_strange_numbers import explain_by_known_log_lines, explain_line
+from decoders.frames.explain_strange_numbers import explain_by_known_log_lines, list_findings_about_log_line
 from decoders.protocol_facts.errors.client_texts import CLIENT_TEXTS
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS
@@ -155,7 +155,7 @@ def test_mutated_lines_do_no_harm(row: Pasted, noise: str, start: int, end: int,
         noise + row.line[start:],
         row.line[start:] + row.line[:end],
     ):
-        for finding in explain_line(line, alone=alone):
+        for finding in list_findings_about_log_line(line, alone=alone):
             assert finding.what
             assert finding.text.isprintable()
             assert "{" not in finding.detail + finding.remedy

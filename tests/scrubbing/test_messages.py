@@ -15,7 +15,7 @@ from decoders import decode_embedded, encode_embedded
 from decoders.apis import KEYS, api
 from decoders.embedded import STRUCTURES, TOPICS, parse_structure_declaration
 from decoders.exchanges.body_reader import ApiReader, Needs
-from decoders.frames.read_and_judge_headers import find_response_body, read_request_head
+from decoders.frames.read_and_judge_headers import find_response_body_offset, read_request_head
 from decoders.protocol_facts.api_keys import ENVELOPE, FETCH, FIND_COORDINATOR, JOIN_GROUP
 from decoders.schema.api_declaration import Side, resolve
 from decoders.schema.decode_and_encode import decode
@@ -65,7 +65,11 @@ def scrubbed(key: int, version: int, side: Side, frame: bytes, by: Scrubber) -> 
 
 def body(key: int, version: int, side: Side, frame: bytes) -> Any:
     end = len(frame)
-    at = read_request_head(frame, 0, end).body if side == "request" else find_response_body(frame, 0, end, key, version)
+    at = (
+        read_request_head(frame, 0, end).body
+        if side == "request"
+        else find_response_body_offset(frame, 0, end, key, version)
+    )
     return decode(plan(key, version, side), frame, at)
 
 

@@ -55,8 +55,8 @@ from decoders.analysis.exchange_facts import (
 from decoders.analysis.read_dimension_values import DIMENSIONS, client_of, host_of, paths_of_dimensions
 from decoders.apis import NAMES
 from decoders.exchanges.partitions_in_exchange import partition_paths
-from decoders.filters.filter_field_table import entity_names_of_both_sides, entity_paths
-from decoders.filters.read_partitions_and_records import structure_needs
+from decoders.filters.filter_field_table import entity_name_paths, entity_names_of_both_sides
+from decoders.filters.read_partitions_and_records import record_and_topic_paths
 from decoders.limits import GROUPS_MAX
 from decoders.protocol_facts.api_keys import (
     ADD_PARTITIONS_TO_TXN,
@@ -144,7 +144,7 @@ class Doctor:
 
     def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths of names, of throttling, and those that observers of bodies read."""
-        entities = frozenset(path for _, entity in _ENTITIES for path in entity_paths(api_key, side, entity))
+        entities = frozenset(path for _, entity in _ENTITIES for path in entity_name_paths(api_key, side, entity))
         observed = BODY_OBSERVERS[api_key].needs(side) if api_key in BODY_OBSERVERS else frozenset()
         # An error code is about the partition that its own struct names.
         partitions = partition_paths(api_key, side, topics=True) if side == "response" else frozenset()
@@ -156,7 +156,7 @@ class Doctor:
             | throttle_paths(api_key, side)
         )
         if self._values is not None:
-            found = found.union(structure_needs(api_key, side))
+            found = found.union(record_and_topic_paths(api_key, side))
         attacks = ATTACKS[api_key].needs(side) if api_key in ATTACKS else frozenset()
         return found | observed | partitions | offered | attacks
 

@@ -33,7 +33,7 @@ from decoders.errors import Malformed
 from decoders.exchanges.body_reader import LOGGING_IN
 from decoders.exchanges.find_client_library import merge_libraries
 from decoders.exchanges.topic_and_node_names import broker_addresses, list_nodes_of_answer
-from decoders.filters.filter_field_table import entity_names_of_both_sides, entity_paths, sides_with_entity
+from decoders.filters.filter_field_table import entity_name_paths, entity_names_of_both_sides, sides_with_entity
 from decoders.limits import NAMES_OF_PORTRAIT_MAX, NAMES_OF_PORTRAITS_MAX
 from decoders.protocol_facts.api_keys import (
     API_VERSIONS,
@@ -193,7 +193,7 @@ class Portraits(ABC):
     def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths of names in bodies, and those that tell waiting from latency."""
         entities = frozenset(
-            path for name in ("groupId", "transactionalId") for path in entity_paths(api_key, side, name)
+            path for name in ("groupId", "transactionalId") for path in entity_name_paths(api_key, side, name)
         )
         return paths_of_dimensions(("topic",), api_key, side) | entities | WAITS.needed_paths(api_key, side)
 

@@ -28,7 +28,7 @@ from decoders.analysis.sum_amounts_by_key import TopicBatches
 from decoders.errors import Malformed
 from decoders.exchanges.topic_and_node_names import NULL_ID
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at
-from decoders.filters.read_partitions_and_records import structure_needs
+from decoders.filters.read_partitions_and_records import record_and_topic_paths
 from decoders.limits import GROUPS_MAX, PARTITIONS_KEPT_MAX
 from decoders.protocol_facts.api_keys import METADATA, PRODUCE
 from decoders.records.summarize_records import read_batch_heads
@@ -153,7 +153,7 @@ class TopicPortraits(Portraits):
         """The paths of names of topics and groups, of records, offsets and leaders."""
         leaders = frozenset(_METADATA) if api_key == METADATA and side == "response" else frozenset()
         found = super().needs(api_key, side) | offset_paths(api_key, side) | leaders
-        return found if self._values is None else found.union(structure_needs(api_key, side))
+        return found if self._values is None else found.union(record_and_topic_paths(api_key, side))
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange, and learn from it."""

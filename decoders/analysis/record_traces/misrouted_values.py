@@ -138,7 +138,7 @@ class MisroutedValues:
 
     def _may_batch_name_schema(self, raw: bytes, at: int, stop: int) -> bool:
         """Whether a value of a plain batch may have the id of a schema, as `_may_name_schema` says of each."""
-        if self._reader.has_bare_values:
+        if self._reader.has_schemas_of_unmarked_values:
             return True
         found = scan_first_bytes(raw, at + SIZE, stop, _MAY_NAME_SCHEMA, of_keys=False)
         return bool(found & 1) or (found & HAS_HEADERS > 0 and may_have_header_of_form(raw, at, stop))
@@ -169,7 +169,7 @@ class MisroutedValues:
 
     def _may_name_schema(self, value: bytes, headers: Sequence[tuple[str, bytes | None]]) -> bool:
         """Whether a value may have the id of a schema: JSON and text have none, but where a header names one."""
-        if self._reader.has_bare_values:
+        if self._reader.has_schemas_of_unmarked_values:
             return True
         if headers and has_header_of_form(headers):
             return True

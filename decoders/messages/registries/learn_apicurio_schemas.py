@@ -136,7 +136,7 @@ class ApicurioTraffic:
             return
         head = answer.get("version") if isinstance(answer.get("version"), dict) else answer  # 3.x, 2.x
         assert isinstance(head, dict)
-        text, references = _read_sent_content(exchange.sent or b"")
+        text, references = _read_posted_schema(exchange.sent or b"")
         name = head.get("artifactId", head.get("id", artifact))
         if text is None or not isinstance(name, str):
             return
@@ -149,7 +149,7 @@ class ApicurioTraffic:
                 )  # fmt: skip
 
 
-def _read_sent_content(sent: bytes) -> tuple[str | None, tuple[SchemaReference, ...]]:
+def _read_posted_schema(sent: bytes) -> tuple[str | None, tuple[SchemaReference, ...]]:
     """The text of a schema in a request, alone (2.x) or inside an object (references, 3.x), and what it refers to."""
     row = _parse_json_or_none(sent)
     for names in (("firstVersion", "content"), ("content",), ()):

@@ -43,7 +43,7 @@ def learn_from_schemas_record(
     head, row = _parse_object(key), _parse_object(value)
     if head is not None and row is not None and head.get("keytype") == "SCHEMA":
         subject = row.get("subject", head.get("subject"))
-        _learn_row(row, learn, origin, registry, subject=subject, schema_id=row.get("id"))
+        _learn_schema_row(row, learn, origin, registry, subject=subject, schema_id=row.get("id"))
 
 
 def parse_registry_row(
@@ -52,7 +52,7 @@ def parse_registry_row(
     """The schema in a registry's answer; None where it has none. `schema_id`: that was asked for."""
     found: list[RegisteredSchema] = []
     number = row.get("id") if schema_id is None else schema_id
-    _learn_row(row, found.append, origin, registry, subject=row.get("subject"), schema_id=number)
+    _learn_schema_row(row, found.append, origin, registry, subject=row.get("subject"), schema_id=number)
     return found[0] if found else None
 
 
@@ -65,13 +65,17 @@ def learn_from_http(exchange: HttpExchange, learn: Learn, registry: str) -> None
     origin = SchemaOrigin("capture", exchange.packet)
     asked_for = _decode_percent_encoding(match[1]) if (match := _SUBJECT_ASKED.search(query)) is not None else None
     if (match := _BY_ID.search(path)) is not None:
-        _learn_row(answer, learn, origin, registry, subject=asked_for, schema_id=int(match[1]))
+        _learn_schema_row(answer, learn, origin, registry, subject=asked_for, schema_id=int(match[1]))
     elif (match := _BY_GUID.search(path)) is not None:
-        _learn_row({"guid": match[1], **answer}, learn, origin, registry, subject=asked_for, schema_id=answer.get("id"))
+        _learn_schema_row(
+            {"guid": match[1], **answer}, learn, origin, registry, subject=asked_for, schema_id=answer.get("id")
+        )
     elif (match := _BY_SUBJECT.search(path)) is not None:
         # An answer to a registration may have the number alone; the schema is in the request.
         row = {**((_parse_object(exchange.sent) or {}) if exchange.method == "POST" else {}), **answer}
-        _learn_row(row, learn, origin, registry, subject=_decode_percent_encoding(match[1]), schema_id=answer.get("id"))
+        _learn_schema_row(
+            row, learn, origin, registry, subject=_decode_percent_encoding(match[1]), schema_id=answer.get("id")
+        )
 
 
 def find_unregistered_id(exchange: HttpExchange) -> int | None:
@@ -96,7 +100,7 @@ def _parse_object(data: bytes | None) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _learn_row(
+def _learn_schema_row(
     row: dict[str, Any],
     learn: Learn,
     origin: SchemaOrigin,
@@ -120,19 +124,19 @@ def _learn_row(
             guid=guid.lower() if isinstance(guid, str) else None,
             subject=_CONTEXT.sub("", subject, count=1) if subject is not None else None,
             version=version if isinstance(version, int) else None,
-            references=tuple(_read_references(row.get("references"))),
-            registry=_name_registry(registry, subject),
+            references=tuple(_read_schema_references(row.get("references"))),
+            registry=_registry_with_context(registry, subject),
         )
     )
 
 
-def _name_registry(registry: str | None, subject: str | None) -> str | None:
+def _registry_with_context(registry: str | None, subject: str | None) -> str | None:
     """The registry with the context of a subject, whose ids are its own: `:.team-a:orders-value`."""
     match = None if subject is None else _CONTEXT.match(subject)
     return registry if match is None or not match[1] else f"{registry or ''}:{match[1]}"
 
 
-def _read_references(rows: Any) -> Iterable[SchemaReference]:
+def _read_schema_references(rows: Any) -> Iterable[SchemaReference]:
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, dict):
             name, subject, version = row.get("name"), row.get("subject"), row.get("version")

@@ -179,7 +179,7 @@ class Session:
     @property
     def due(self) -> Outgoing | None:
         """The request that the peer has to answer next; None where none is waiting."""
-        return self._in_flight.next_due
+        return self._in_flight.next_due_request
 
     def open(self) -> list[Event]:
         """Begin: queue the first request of the opening."""

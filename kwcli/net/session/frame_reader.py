@@ -39,7 +39,7 @@ class FrameReader:
     @property
     def pending(self) -> bytes:
         """The start of the frame that is not whole yet, 64 bytes at most."""
-        return self._framer.join_held()[:_SHOWN]
+        return self._framer.join_held_bytes()[:_SHOWN]
 
     @property
     def missing(self) -> tuple[int, int]:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Final
 
-from decoders.errors import without_frames
+from decoders.errors import strip_traceback
 from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_config import Address, ClientConfig, TlsSettings
 from kwcli.net.open_connections import (
@@ -110,7 +110,7 @@ class Dialler:
                 async with asyncio.timeout(max(deadline.left() / left_over, 0.001)):
                     return await _connect_without_blocking(place)
             except OSError as error:  # TimeoutError is one
-                failures.append(without_frames(error))
+                failures.append(strip_traceback(error))
         raise make_unreachable_failure(connector.address_text, failures, deadline)
 
 
@@ -241,7 +241,7 @@ async def _send_head(link: socket.socket, head: bytes, connector: Connector, dea
             await asyncio.get_running_loop().sock_sendall(link, head)
     except OSError as error:  # TimeoutError is one
         link.close()
-        raise make_unreachable_failure(connector.address_text, [without_frames(error)], deadline) from None
+        raise make_unreachable_failure(connector.address_text, [strip_traceback(error)], deadline) from None
     except BaseException:
         link.close()
         raise

@@ -23,7 +23,7 @@ from decoders.exchanges.exchange import make_fetch_session
 from decoders.exchanges.exchange_attribute_table import ALWAYS
 from decoders.exchanges.topic_and_node_names import WELL_KNOWN, values_at_path
 from decoders.exchanges.topic_arrays import BATCH_ARRAYS, TOPIC_ARRAYS
-from decoders.filters.filter_field_table import entity_paths
+from decoders.filters.filter_field_table import entity_name_paths
 from decoders.limits import BODY_TEXT_MAX
 from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import SCHEMA, to_json_dict
@@ -259,8 +259,12 @@ class ApiContents:
     __slots__ = ("groups", "holds", "places", "sole", "throttles", "topics", "waits")
 
     def __init__(self, key: int) -> None:
-        self.topics = bool(entity_paths(key, "request", "topicName") or entity_paths(key, "response", "topicName"))
-        self.groups = bool(entity_paths(key, "request", "groupId") or entity_paths(key, "response", "groupId"))
+        self.topics = bool(
+            entity_name_paths(key, "request", "topicName") or entity_name_paths(key, "response", "topicName")
+        )
+        self.groups = bool(
+            entity_name_paths(key, "request", "groupId") or entity_name_paths(key, "response", "groupId")
+        )
         self.throttles = bool(throttle_paths(key, "response"))
         self.waits = key in WAITING
         self.holds = key in BATCH_ARRAYS

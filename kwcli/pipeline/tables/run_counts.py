@@ -12,11 +12,11 @@ import orjson
 import pyarrow as pa
 
 from decoders.exchanges.body_reader import SIDES
-from decoders.exchanges.chunks_to_exchanges import is_silent_side_a_fault
+from decoders.exchanges.chunks_to_exchanges import is_missing_direction_a_capture_fault
 from decoders.exchanges.exchange import ClientIdentity
 from decoders.exchanges.topic_arrays import BATCH_ARRAYS, partitions_in
 from decoders.limits import CLIENTS_COUNTED_MAX
-from decoders.messages.decode_record_values import name_missing_schema
+from decoders.messages.decode_record_values import format_id_of_missing_schema
 from decoders.protocols import foreign_protocol_name
 from kwcli.reading.sinks.closing_lines import LOSSY, count_gaps_by_reason
 
@@ -128,7 +128,7 @@ class RunCounts:
         for reason, opened, client, server, port in zip(
             *(alone.column(name).to_pylist() for name in names), strict=True
         ):
-            if reason is not None or is_silent_side_a_fault(opened=opened, packets=client + server):
+            if reason is not None or is_missing_direction_a_capture_fault(opened=opened, packets=client + server):
                 (self.answers_only if server else self.requests_only)[port] += 1
 
     def _count_exchanges(self, rows: pa.Table) -> None:
@@ -222,4 +222,4 @@ def _list_missing_schemas(api_key: int | None, text: str) -> Iterator[str]:
                 for field in ("key_decoded", "value_decoded"):
                     decoded = record.get(field)
                     if decoded is not None and decoded.get("missing_schema"):
-                        yield name_missing_schema(decoded["schema_id"], decoded["name"])
+                        yield format_id_of_missing_schema(decoded["schema_id"], decoded["name"])

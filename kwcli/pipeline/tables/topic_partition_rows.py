@@ -12,7 +12,7 @@ from decoders.exchanges import topic_arrays
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.exchange import SESSION_PATHS
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TOPIC_ID, TopicArray, has_topic_id_field, topic_name_field
-from decoders.filters.filter_field_table import entity_paths
+from decoders.filters.filter_field_table import entity_name_paths
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.records.summarize_records import summarize_records_of_view, summarize_sole_batch
 from decoders.schema.api_declaration import Side
@@ -118,7 +118,9 @@ class SingleTopic:
     def __init__(self, key: int) -> None:
         self._ask, self._reply = TOPIC_ARRAYS[key]
         self._ask_name, self._reply_name = topic_name_field(key, self._ask), topic_name_field(key, self._reply)
-        topic_array_paths = entity_paths(key, "request", "topicName") + entity_paths(key, "response", "topicName")
+        topic_array_paths = entity_name_paths(key, "request", "topicName") + entity_name_paths(
+            key, "response", "topicName"
+        )
         arrays = {path.partition("[")[0] for path in topic_array_paths}
         self._others = tuple(arrays - {self._ask.topics, self._reply.topics})
 

@@ -84,7 +84,7 @@ def decode_points(batch: BatchInput, points: Sequence[PointPlan]) -> TaskReport:
                     raise Failure(f"{staging.files.full_path(before)}: missing: watch into another folder")
                 try:
                     decoder.engine.resume(state)
-                    decoder.engine.pairer.context.topics.add_missing(spec.topic_names)
+                    decoder.engine.pairer.context.topics.add_missing_names(spec.topic_names)
                 except DecodeError:
                     decoder = PointDecoder(spec, point, row_filter, keys, writer, observe)
                     problems.append(Problem(point or "open connections", None, _ANEW))

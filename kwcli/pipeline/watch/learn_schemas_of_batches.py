@@ -101,7 +101,7 @@ def _resume_engine(spec: JobSpec, needs: TableNeeds, keys: KeyLog, state: bytes 
     if state is not None:
         try:
             engine.resume(state)
-            engine.pairer.context.topics.add_missing(spec.topic_names)
+            engine.pairer.context.topics.add_missing_names(spec.topic_names)
         except DecodeError:  # another version of kw left it: what decodes the batch says so
             engine = make_engine_of_job(spec, needs, keys)
     return engine

@@ -212,7 +212,7 @@ class WatchedFiles:
                 if not self._is_empty(word):
                     self.unreachable[word] = problem.text
                     reached = False
-        for file in self.tracker.end_scan(now_s, complete=reached, final=self.whole):
+        for file in self.tracker.end_scan_and_list_gone_files(now_s, complete=reached, final=self.whole):
             self._report_lost_file(file, problems)
         self._refresh_sizes(now_s, problems)
         return problems
@@ -499,7 +499,7 @@ def _is_unchanged(file: TrackedFile) -> bool:
         if (about.st_dev, about.st_ino) != file.place or about.st_size < file.size:
             return False
         with open(file.path, "rb") as opened:
-            return file.has_head(opened.read(HEAD_SIZE))
+            return file.begins_with_head(opened.read(HEAD_SIZE))
     except OSError:
         return False
 

@@ -54,7 +54,7 @@ class LogRows:
         self._settings, self._schemas = self._find_schemas(plan)
         self.pairer = Pairer(needs=WantedPaths(renderer_needs(plan.settings), self._selection.needs))
         if self._selection.asks_history or shows_history(plan.settings):
-            self.pairer.note_facts_of_earlier_exchanges()
+            self.pairer.enable_noting_of_earlier_facts()
         self._output = RowOutput(env, prompt=True)
         self._renderer = open_renderer(self._settings, self._output.write)
         # By connection and correlation id; a deque where several requests with one id wait for their exchanges.

@@ -338,7 +338,7 @@ class Redactor:
     def _remember_request(self, correlation_id: int, code: Code) -> None:
         asked = self._asked
         if len(asked) >= IN_FLIGHT_MAX:
-            asked.oldest_request()
+            asked.take_oldest_request()
         if correlation_id in asked:
             asked.take_request(correlation_id)
             asked.add_request(correlation_id, _TWICE)
@@ -353,7 +353,7 @@ class Redactor:
             if code is None:
                 if tracker.first:
                     self._sasl.follow_first_token()
-                self._sasl.await_token_answer(None)
+                self._sasl.add_waiting_token(None)
                 return [(SIZE_FIELD, len(frame))]
             self._sasl.phase = SaslPhase.KAFKA
             self._remember_request(_REQUEST.unpack_from(frame)[3], code)

@@ -211,7 +211,7 @@ class Requests(DecidedFrames):
         if self._state.closed or self._blocked:
             return out
         kept = self._strange or self._frame_decider is not None
-        rest = b"".join([self._framer.join_held() if kept else b"", *self._waiting])
+        rest = b"".join([self._framer.join_held_bytes() if kept else b"", *self._waiting])
         self._waiting.clear()
         if rest:
             out.append((SEND_SERVER, rest))

@@ -207,7 +207,7 @@ class Responses(DecidedFrames):
             self._ended = True
             return []
         waiting = self._state.in_flight
-        part = b"" if self._framer.wanted else self._framer.join_held()
+        part = b"" if self._framer.wanted else self._framer.join_held_bytes()
         if part and (what := describe_bytes(part)).startswith(":"):  # a TLS alert has seven bytes
             return [
                 *self._release_reserved_memory(),

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, Final, Literal, Protocol
 
 from decoders.apis import api
-from decoders.errors import DecodeError, without_frames
+from decoders.errors import DecodeError, strip_traceback
 from decoders.frames.frame_places_in_live_streams import SIZE_FIELD, with_size_field
 from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
@@ -359,7 +359,7 @@ def cap_api_versions(frame: bytes, version: int, served: Served | None = None) -
         try:
             value, after = decode_by_walking(plan, frame, at, len(frame), spans)
         except DecodeError as error:
-            failure = failure or without_frames(error)
+            failure = failure or strip_traceback(error)
             continue
         if after == len(frame):
             return _cap_versions(frame, plan, value, spans, served, after)

@@ -22,7 +22,7 @@ from threading import Event as Flag
 from threading import Thread
 from typing import TYPE_CHECKING, Final, Protocol
 
-from decoders.errors import without_frames
+from decoders.errors import strip_traceback
 from kwcli.reading.capture_sources import (
     CaptureSource,
     begins_as_json,
@@ -234,7 +234,7 @@ class LiveInputs:
                 if one.is_stopped:
                     return
         except InputProblem as problem:
-            ended = without_frames(problem)
+            ended = strip_traceback(problem)
         except (OSError, ValueError) as error:  # its socket was closed
             ended = InputProblem(f"{one.name}: {getattr(error, 'strerror', None) or error}".lower())
         finally:

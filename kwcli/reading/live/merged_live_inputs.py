@@ -216,7 +216,7 @@ class LivePlaces(PacketSource):
         """A capture of a place begins."""
         reading = self._readers[place.number]
         if place.tries:
-            self._merger.open_place(place.number, now_s)
+            self._merger.reopen_place(place.number, now_s)
         reading.cut = None
         reading.reader = CaptureReader(before=packet_number_before_file(place.number))
         reading.reader.on_secrets = self._on_secrets
@@ -254,7 +254,7 @@ class LivePlaces(PacketSource):
 
     def has_room(self, place: LiveInput) -> bool:
         """Whether few enough segments of a place wait for their turn."""
-        return self._merger.count_waiting(place.number) <= _WAITING_MAX
+        return self._merger.count_waiting_segments(place.number) <= _WAITING_MAX
 
     def _add_segments(self, number: int, segments: list[Segment], now_s: float) -> None:
         if segments and len(self._places) > 1:
@@ -290,7 +290,7 @@ class LivePlaces(PacketSource):
             known = reading.ahead_ns
             slack = _CLOCK_SLACK_NS
             if known is None or not offset.least_ns - slack <= known <= offset.most_ns + slack:
-                self._merger.shift_place(number, (known or 0) - offset.estimate_ns)
+                self._merger.shift_times_of_place(number, (known or 0) - offset.estimate_ns)
                 reading.ahead_ns = offset.estimate_ns
 
     def _describe_clocks(self) -> list[str]:

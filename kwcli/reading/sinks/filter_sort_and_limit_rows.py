@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.exchanges.exchange import Skipped
 from decoders.messages.connection_end_rows import (
-    is_of_ports,
-    list_rows_with_ends,
+    is_row_of_ports,
+    replace_connection_ends_by_rows,
 )
 from decoders.named_tuple import NamedTuple
 from kwcli.output.renderers import Needs, Renderer, WantedPaths, Write, open_renderer, renderer_needs, shows_history
@@ -286,9 +286,9 @@ class FilteredRowSink:
             return True
         if self._ports is not None:
             # With --port the other connections are not shown; the closing line counts them.
-            rows = [row for row in rows if is_of_ports(row, self._ports)]
+            rows = [row for row in rows if is_row_of_ports(row, self._ports)]
         if self.has_connection_ends:
-            rows = list_rows_with_ends(rows)
+            rows = replace_connection_ends_by_rows(rows)
         if self.learn_from_rows is not None:
             self.learn_from_rows(rows)
         if self.host_names is not None:

@@ -10,7 +10,7 @@ from uuid import UUID
 from decoders.errors import DecodeError, EncodeError
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS, partitions_in
 from decoders.frames.frame_places_in_live_streams import SIZE_FIELD, with_size_field
-from decoders.frames.read_and_judge_headers import find_plan, find_response_body, read_request_head
+from decoders.frames.read_and_judge_headers import find_response_body_offset, find_stable_plan, read_request_head
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.protocol_facts.api_keys import FETCH, METADATA
 from decoders.protocol_facts.field_paths import FieldPathStep
@@ -35,13 +35,13 @@ def decode_body_of_side(exchange: InterceptedExchange, side: Side) -> tuple[byte
     """The bytes before the body of a request or answer, and the body; None where the body cannot be read."""
     key, version = exchange.api_key, exchange.version
     frame = exchange.request if side == "request" else exchange.response
-    if frame is None or find_plan(key, version, side) is None:
+    if frame is None or find_stable_plan(key, version, side) is None:
         return None
     try:
         at = (
             read_request_head(frame, 0, len(frame)).body
             if side == "request"
-            else find_response_body(frame, 0, len(frame), key, version)
+            else find_response_body_offset(frame, 0, len(frame), key, version)
         )
         return frame[:at], decode_message(key, version, side, frame[at:])
     except (DecodeError, IndexError):

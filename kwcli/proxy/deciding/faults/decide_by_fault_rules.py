@@ -17,7 +17,12 @@ from decoders.apis import KEYS, api
 from decoders.filters import Phase
 from decoders.filters.prefilter import Possible, join_by_or
 from decoders.frames.frame_places_in_live_streams import with_size_field
-from decoders.messages.error_answers import FetchSessions, encode_error_frame, explain_missing_error, make_error_answer
+from decoders.messages.error_answers import (
+    FetchSessions,
+    encode_error_frame,
+    explain_lack_of_error_field,
+    make_error_answer,
+)
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import FETCH, METADATA, PRODUCE
 from decoders.protocol_facts.errors.error_codes import error_name
@@ -216,7 +221,7 @@ class ConnectionFaultDecider:
         found = decode_body_of_side(exchange, "request")
         if found is None:
             return False
-        exchange.memo = _Fetching(found[1], self._sessions.complete_request(found[1]))
+        exchange.memo = _Fetching(found[1], self._sessions.complete_incremental_fetch(found[1]))
         return found[1].get("session_epoch") == 0
 
     def _combine_with_decision_of_rule(
@@ -372,7 +377,9 @@ def _explain_missing_error_places(rule: Rule) -> Iterator[str]:
     for key in meant:
         versions = api(key).versions
         why = [
-            text for version in range(versions.low, versions.high + 1) if (text := explain_missing_error(key, version))
+            text
+            for version in range(versions.low, versions.high + 1)
+            if (text := explain_lack_of_error_field(key, version))
         ]
         if why:
             yield why[-1]

@@ -20,7 +20,7 @@ from typing import Any, Final, Literal
 from decoders.apis import api
 from decoders.filters import Filter, FilterError, Phase, parse
 from decoders.filters.filter_field_table import ALIASES
-from decoders.filters.parse_expression import Atom, apis_with_path
+from decoders.filters.parse_expression import Atom, api_keys_with_path
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import FETCH, METADATA
 from decoders.protocol_facts.errors.error_codes import ERRORS, error_name, find_error_code
@@ -365,7 +365,7 @@ def _parse_rewrite_action(action: Action, words: list[_Clause], end: _Clause) ->
         steps = parse_field_path(tail)
     except ValueError as bad:
         raise _make_rule_error(f"{bad.args[0]!r} is no part of a path", first) from None
-    if not apis_with_path(side, tail):
+    if not api_keys_with_path(side, tail):
         raise _make_rule_error(f"no {side} has a field {tail!r}", first)
     return (
         action,
@@ -397,7 +397,7 @@ _ACTION_PARSERS: Final[dict[str, _ActionParser]] = {
 
 
 def _find_apis_with_path(side: When, path: tuple[FieldPathStep, ...]) -> frozenset[int]:
-    return apis_with_path("request" if side == "request" else "response", ".".join(step.name for step in path))
+    return api_keys_with_path("request" if side == "request" else "response", ".".join(step.name for step in path))
 
 
 # Limits
