@@ -51,7 +51,7 @@ else:
 
         def __new__(cls, *values: Any, **named: Any) -> Any:
             made = next(each for each in cls.__mro__ if "_fields" in each.__dict__)
-            made.__new__ = _constructor(made)
+            made.__new__ = _make_constructor(made)
             return made.__new__(cls, *values, **named)
 
         @classmethod
@@ -77,7 +77,7 @@ else:
         def __getnewargs__(self) -> tuple[Any, ...]:
             return tuple(self)
 
-    def _constructor(made: type) -> Any:
+    def _make_constructor(made: type) -> Any:
         """`__new__` of a class, with its fields as parameters."""
         fields, defaults = made._fields, made._field_defaults
         parameters = ", ".join(f"{name}=_of[{name!r}]" if name in defaults else name for name in fields)

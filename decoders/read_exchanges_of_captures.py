@@ -100,7 +100,7 @@ def _read_segments(
     reader.cut_receiver = engine
     problem = None
     try:
-        for piece in _inflate_source(_read_pieces(source)):
+        for piece in _inflate_source(_read_source_in_pieces(source)):
             yield reader.feed(piece)
             if reader.problem is not None:
                 break
@@ -125,7 +125,7 @@ def _inflate_source(pieces: Iterator[bytes]) -> Iterator[bytes]:
     return inflate_pieces(pieces) if COMPRESSED.match(head) else pieces
 
 
-def _read_pieces(source: Source) -> Iterator[bytes]:
+def _read_source_in_pieces(source: Source) -> Iterator[bytes]:
     """The bytes of a source, piece by piece."""
     if isinstance(source, _BYTES):
         for at in range(0, len(source), PIECE_SIZE):

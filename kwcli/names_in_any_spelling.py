@@ -15,7 +15,7 @@ def find_api(word: str) -> Api:
     """The API with this name, in any spelling, or this number. Raises Failure (usage) with the nearest name."""
     from decoders.apis import NAMES, api
     from decoders.errors import UnknownApi
-    from decoders.protocol_facts.api_keys import is_confluent_key
+    from decoders.protocol_facts.api_keys import is_confluent_api_key
 
     try:
         return api(word)
@@ -23,7 +23,7 @@ def find_api(word: str) -> Api:
         from kwcli.other_tools_hints import hint_for_api_word
 
         if word.isascii() and word.isdecimal():
-            whose = "; Confluent's own APIs begin at 10000" if is_confluent_key(word) else ""
+            whose = "; Confluent's own APIs begin at 10000" if is_confluent_api_key(word) else ""
             raise Failure(f"no API has the number {word:.20} (kw knows 0 to {max(NAMES)}){whose}", Exit.USAGE) from None
         hint = hint_for_api_word(word) or did_you_mean(word, (api(key).name for key in NAMES))
         raise Failure(f"no API has the name {word[:LONGEST_WORD]!r}{hint}", Exit.USAGE) from None

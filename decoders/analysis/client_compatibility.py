@@ -66,7 +66,7 @@ from decoders.protocol_facts.kafka_releases import (
     HISTORY,
     RELEASES,
     api_versions_of_release,
-    drop_unserved_versions,
+    drop_unserved_produce_versions,
     versions_of_api_by_release,
 )
 from decoders.protocol_facts.parse_versions_and_releases import parse_release_name
@@ -123,7 +123,7 @@ class AuditTarget(NamedTuple):
     @classmethod
     def of_broker(cls, name: str, offered: Mapping[int, Versions]) -> AuditTarget:
         """The target that is a broker which offers these versions."""
-        return cls(name, drop_unserved_versions(offered), None)
+        return cls(name, drop_unserved_produce_versions(offered), None)
 
 
 class Use(NamedTuple):

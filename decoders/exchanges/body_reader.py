@@ -52,8 +52,8 @@ from decoders.schema.api_declaration import Field, Plan, Side, resolve
 from decoders.schema.codegen_support import CRUDE
 from decoders.schema.decode_and_encode import decode_partial
 from decoders.schema.defer_long_arrays import decode_without_long_arrays
-from decoders.schema.field_projection import hide_secrets, parse_want
-from decoders.schema.lazy_decoder import Projector, generate_begun_code, get_decoder, get_projector
+from decoders.schema.field_projection import parse_wanted_paths, redact_secrets_in_place
+from decoders.schema.lazy_decoder import Projector, generate_code_of_used_decoders, get_decoder, get_projector
 from decoders.schema.plan_walker import UNKNOWN
 from decoders.wire.primitive_types import format_uuid, read_uvarint
 from decoders.wire.suggest_similar_words import did_you_mean
@@ -350,7 +350,7 @@ class ApiReader:
             if found is None:
                 views[number], failures[side] = self.decode_fields_before_failure(side, data, missing)
                 for plan in self.list_layouts(side)[:1]:
-                    hide_secrets(plan.plan, views[number], self._list_wanted_paths(side))
+                    redact_secrets_in_place(plan.plan, views[number], self._list_wanted_paths(side))
                 continue
             views[number] = found.view
             remarks += found.remarks
@@ -619,12 +619,12 @@ class ApiReaders:
                     self.plain[key << 16 | version] = api_reader
         return api_reader
 
-    def generate_begun_code(self) -> None:
+    def generate_code_of_used_decoders(self) -> None:
         """Generate the decoders' code of all versions read so far, before this process is forked."""
         for api_reader in self._known.values():
             for side in SIDES:
                 for layout in api_reader.list_layouts(side):
-                    generate_begun_code(layout.plan)
+                    generate_code_of_used_decoders(layout.plan)
 
 
 # API key or name, and side → paths. (Keys of a mapping are invariant: no union of them takes a mapping of one kind.)
@@ -683,7 +683,7 @@ class Needs:
                     near = did_you_mean(path, known)
                     raise ValueError(f'{api_name(key)} has no field "{path}" in its {side}{near}')
                 for version in range(message.versions.low, message.versions.high + 1):
-                    parse_want(resolve(message, version), (path,))
+                    parse_wanted_paths(resolve(message, version), (path,))
 
 
 def _list_paths(fields: Iterable[Field], prefix: str) -> Iterator[str]:

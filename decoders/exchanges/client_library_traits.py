@@ -46,7 +46,7 @@ class Traits:
         self.replica = False  # it has sent a Fetch of a broker
         self.library: dict[str, Any] | None = None
 
-    def has_traits_of_exchange(self, exchange: Exchange) -> bool:
+    def has_traits_of(self, exchange: Exchange) -> bool:
         """Whether an exchange adds nothing to the traits."""
         key = exchange.api_key
         if key is None or key not in _KEPT:

@@ -328,9 +328,7 @@ class History:
         if node is not None:
             noted["node"] = node
         known.noted, known.news = noted, self._news
-        if len(known.told) < _TOLD_MAX and (
-            not learns or (traits is not None and traits.has_traits_of_exchange(exchange))
-        ):
+        if len(known.told) < _TOLD_MAX and (not learns or (traits is not None and traits.has_traits_of(exchange))):
             known.told.add(exchange._api_reader)
         return known
 
@@ -610,7 +608,7 @@ class History:
             if len(self._traits) >= HISTORY_MAX:
                 return None
             traits = self._traits[number] = Traits(opened=exchange.connection_info.opened)
-        if not traits.has_traits_of_exchange(exchange):
+        if not traits.has_traits_of(exchange):
             traits.add_exchange(exchange)
             traits.library = find_library_by_traits(traits, LIBRARIES)
         return traits

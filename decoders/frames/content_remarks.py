@@ -18,7 +18,7 @@ from decoders.records.batch_layout import SIZE
 from decoders.records.codecs.lz4 import find_lz4_oddities
 from decoders.records.summarize_records import read_batch_heads
 from decoders.schema.api_declaration import Plan, Side
-from decoders.schema.field_projection import make_walker_for_view, parse_want, project_walker
+from decoders.schema.field_projection import make_view_of_walker, make_walker_for_view, parse_wanted_paths
 from decoders.schema.plan_walker import Walker
 from decoders.wire.format_and_escape_text import format_bytes
 
@@ -96,10 +96,10 @@ def find_lz4_remarks(
 def _find_values(plan: Plan, data: bytes, begin: int, path: str, *beside: str) -> Iterator[tuple[str, int, int, Any]]:
     """The path with indices, offset and size of each value at a path, and the protocol type around it."""
     names = path.replace("[]", "").split(".")
-    want = parse_want(plan, [f"{path}:span", *beside])
+    want = parse_wanted_paths(plan, [f"{path}:span", *beside])
     walker = make_walker_for_view(data, want, lenient=True)
     walker.read(plan, begin, len(data))
-    view, _ = project_walker(plan, want, False, walker)
+    view, _ = make_view_of_walker(plan, want, False, walker)
     yield from _find_spans_with_protocol_type(view, names, "", None)
 
 

@@ -17,7 +17,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import API_VERSIONS
 from decoders.protocol_facts.exchange_remarks import ExchangeRemark, make_remark
 from decoders.schema.api_declaration import Plan, Side, resolve
-from decoders.schema.field_projection import make_walker_for_view, parse_want, project_walker
+from decoders.schema.field_projection import make_view_of_walker, make_walker_for_view, parse_wanted_paths
 from decoders.schema.plan_walker import Walker
 from decoders.wire.format_and_escape_text import format_bytes
 
@@ -43,10 +43,10 @@ class BodyReading(NamedTuple):
         self, data: bytes, paths: frozenset[str], side: Side
     ) -> tuple[dict[str, Any], list[tuple[str, int]] | None]:
         """The view of the body, and its error codes."""
-        want = parse_want(self.plan, paths)
+        want = parse_wanted_paths(self.plan, paths)
         walker = make_walker_for_view(data, want, lenient=True)
         walker.read(self.plan, self.begin, len(data))
-        return project_walker(self.plan, want, side == "response", walker)
+        return make_view_of_walker(self.plan, want, side == "response", walker)
 
 
 def read_body_by_walking(

@@ -28,7 +28,7 @@ from decoders.schema.defer_long_arrays import decode_partial_large as partial_bo
 from decoders.schema.lazy_decoder import get_json_decoder
 from decoders.schema.plan_walker import BytePart
 from decoders.wire.deferred_json import DeferredEach, DeferredList, DeferredText
-from decoders.wire.redact_text import Conceal, make_secret_concealer, redact_text
+from decoders.wire.redact_text import Conceal, make_secret_concealer, redact_whole_text
 
 if TYPE_CHECKING:
     from decoders.messages.decode_record_values import RecordChange
@@ -152,8 +152,8 @@ class RecordsHook:
         from decoders.records.records_as_json import (
             metadata_record_holds_secret,
             records_json,
-            records_json_to_decode,
-            records_json_to_decode_beyond_json,
+            records_json_noting_encodings,
+            records_json_noting_encodings_beyond_json,
         )
 
         self._read: Callable[..., Any] = batches_json_or_deferred if options.deferred else batches_json
@@ -164,7 +164,7 @@ class RecordsHook:
             self._form = partial(records_json, hide=metadata_record_holds_secret)
         elif options.values is not None:
             beyond = options.values.beyond_json
-            self._form = records_json_to_decode_beyond_json if beyond else records_json_to_decode
+            self._form = records_json_noting_encodings_beyond_json if beyond else records_json_noting_encodings
         self._new = Budget
         self.budget = Budget()
         self.hooks: Hooks = {**_NO_RECORDS, RECORDS: self, PIECE: partial(_snapshot_piece_json, self)}
@@ -465,7 +465,7 @@ def _make_conceal_of_bodies(exchange: Exchange, shown_bodies: Mapping[str, Any])
     """The function that takes an exchange's secrets out of a text; `shown_bodies`: by side, secrets redacted."""
     answer = exchange.response_raw or b""
     if not _is_request_whole(exchange):
-        return redact_text  # which secrets the response may repeat is not known
+        return redact_whole_text  # which secrets the response may repeat is not known
     return make_secret_concealer(_find_secrets_of_exchange(exchange, shown_bodies), len(answer))
 
 
@@ -492,7 +492,7 @@ def conceal_echoed_secrets(exchange: Exchange, request: Any, response: Any) -> b
     conceal = _make_conceal_of_bodies(exchange, {"request": request, "response": response})
     if conceal is not None:
         _conceal_error_messages(response, conceal)
-    return conceal is redact_text
+    return conceal is redact_whole_text
 
 
 def conceal_echoes_in_parts(parts: Iterable[BytePart], conceal: Conceal) -> Iterator[BytePart]:

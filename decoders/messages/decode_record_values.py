@@ -127,7 +127,7 @@ class RecordValueReader:
             if isinstance(wanted, str)
             else store.find_by_id(wanted or 0, id_kind=found.id_kind)
         )
-        return any(schema.has_references for schema in schemas)
+        return any(schema.knows_all_references for schema in schemas)
 
     def decode_json(self, record: dict[str, Any], field: str, topic: str | None) -> DecodedValue | None:
         """The `key` or `value` of a record in JSON form decoded; None where its form is not known."""

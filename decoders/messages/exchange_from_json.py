@@ -37,9 +37,9 @@ from decoders.schema.body_json_form import (
     FLOAT_WORDS,
     MESSAGE,
     STRUCTURE,
+    decode_text_of_cell,
     has_at_most_levels,
     quote_json,
-    text_of_cell,
     text_of_json,
 )
 from decoders.schema.json_schema_validator import compile_json_schema
@@ -177,7 +177,7 @@ class FromRecords:
         extra = {name: record[name] for name in EXTRA if name in record}
         if "partitions" in record.get("fetch_session", ()):
             its = record["fetch_session"]["partitions"]
-            extra[SESSION_PARTITIONS] = {text_of_cell(name): numbers for name, numbers in its.items()}
+            extra[SESSION_PARTITIONS] = {decode_text_of_cell(name): numbers for name, numbers in its.items()}
         if record["reason"] is not None and status != "undecoded":
             extra["reason"] = record["reason"]
         exchange.extra = extra or None

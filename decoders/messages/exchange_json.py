@@ -35,7 +35,7 @@ from decoders.messages.build_body_json import (
 from decoders.protocol_facts.api_keys import FETCH, PRODUCE
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.schema.api_declaration import Plan, Side
-from decoders.schema.body_json_form import cell_text, json_bytes, json_text, redacted_json
+from decoders.schema.body_json_form import encode_text_for_cell, json_bytes, json_text, redacted_json
 from decoders.schema.lazy_decoder import get_projector
 from decoders.wire.format_and_escape_text import format_rfc3339
 
@@ -307,7 +307,7 @@ def _add_keys_learned_from_bodies(record: dict[str, Any], exchange: Exchange, pl
 
 def _fetch_session_json(session: FetchSession, partitions: Mapping[str, list[int]]) -> dict[str, Any]:
     """The `fetch_session` key of an incremental Fetch, with the partitions of its session by topic."""
-    return {**session, "partitions": {cell_text(name): numbers for name, numbers in partitions.items()}}
+    return {**session, "partitions": {encode_text_for_cell(name): numbers for name, numbers in partitions.items()}}
 
 
 def _add_connection_keys(record: dict[str, Any], info: ConnectionInfo) -> None:

@@ -21,7 +21,7 @@ from decoders.protocol_facts.public_configs import is_public_config
 from decoders.records.records_as_json import metadata_record_holds_secret
 from decoders.schema.api_declaration import FIXED, Plan, PlanField, Side, resolve
 from decoders.schema.body_json_form import BASE64, STRUCTURE, redacted_json
-from decoders.wire.redact_text import Conceal, make_secret_concealer, redact_text
+from decoders.wire.redact_text import Conceal, make_secret_concealer, redact_whole_text
 
 __all__ = ["redact_record"]
 
@@ -45,7 +45,7 @@ def redact_record(record: Json) -> Json:
         conceal = redaction.find_concealer(record)
         if conceal is not None:
             changed["response"] = conceal_error_messages(answer, conceal)
-            if conceal is redact_text and changed["response"] != answer:
+            if conceal is redact_whole_text and changed["response"] != answer:
                 changed[_MESSAGES_HIDDEN] = True
     changed = {name: value for name, value in changed.items() if value is not record.get(name)}
     return {**record, **changed} if changed else record
@@ -62,7 +62,7 @@ class _Redaction:
         """The function that takes secrets out of error messages (make_conceal_of_exchange); None: there are none."""
         undecoded = record.get("undecoded")
         if record.get("guessed") or (isinstance(undecoded, dict) and "request" in undecoded):
-            return redact_text
+            return redact_whole_text
         return (
             make_secret_concealer(self.found, _size_of_json_value(record.get("response_size"))) if self.found else None
         )

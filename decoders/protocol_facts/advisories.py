@@ -26,11 +26,11 @@ __all__ = [
     "ReleaseRange",
     "Sign",
     "Where",
-    "format_releases",
-    "make_release_of_line",
-    "overlaps",
-    "read_kafka_release",
-    "split_numbers",
+    "classify_overlap",
+    "find_kafka_releases_of_client",
+    "format_affected_releases",
+    "make_release_range_of_lines",
+    "parse_release_numbers",
 ]
 
 # What a capture shows of a defect: that it may happen, that somebody tries, that it has happened.
@@ -379,46 +379,46 @@ _OWN: Final = r"\d+(?:\.\d+){2,3}"
 _LAST: Final = 9999
 
 
-def read_kafka_release(version: str) -> ReleaseRange | None:
+def find_kafka_releases_of_client(version: str) -> ReleaseRange | None:
     """The releases of Kafka that a Java client of this version is made of; None where no table has it.
 
     `3.9.1` is one release, `7.5.1-ccs` all of 3.5.
     """
     if re.fullmatch(_OWN, version):
-        return ReleaseRange(split_numbers(version), split_numbers(version))
+        return ReleaseRange(parse_release_numbers(version), parse_release_numbers(version))
     for form, vendor, table in _VENDORS:
         found = re.fullmatch(form, version)
         if found is None:
             continue
         if table is None:
-            return ReleaseRange(split_numbers(found[1]), split_numbers(found[1]), vendor)
+            return ReleaseRange(parse_release_numbers(found[1]), parse_release_numbers(found[1]), vendor)
         line = table.get(found[1])
-        return None if line is None else make_release_of_line(line, line, vendor)
+        return None if line is None else make_release_range_of_lines(line, line, vendor)
     return None
 
 
-def make_release_of_line(first: str, last: str, vendor: str = "") -> ReleaseRange:
+def make_release_range_of_lines(first: str, last: str, vendor: str = "") -> ReleaseRange:
     """All releases of one line to those of another: `3.5`, `3.6` → from 3.5.0 to the last 3.6."""
-    return ReleaseRange((*split_numbers(first), 0), (*split_numbers(last), _LAST), vendor)
+    return ReleaseRange((*parse_release_numbers(first), 0), (*parse_release_numbers(last), _LAST), vendor)
 
 
-def split_numbers(release: str) -> Numbers:
+def parse_release_numbers(release: str) -> Numbers:
     """The numbers of a release, as they compare: `3.9.1` → (3, 9, 1)."""
     return tuple(int(part) for part in re.findall(r"\d+", release)[:4])
 
 
-def overlaps(release: ReleaseRange, first: str, last: str) -> Literal["all", "some", "none"]:
+def classify_overlap(release: ReleaseRange, first: str, last: str) -> Literal["all", "some", "none"]:
     """How many of the releases lie from `first` to `last`."""
-    low, high = split_numbers(first), split_numbers(last)
+    low, high = parse_release_numbers(first), parse_release_numbers(last)
     if release.last < low or release.first > high:
         return "none"
     return "all" if low <= release.first and release.last <= high else "some"
 
 
-def format_releases(advisory: Advisory) -> str:
+def format_affected_releases(advisory: Advisory) -> str:
     """The releases that are affected: `2.8.0–3.9.1, 4.0.0–4.0.1`."""
     spans = [*advisory.affected, *((first, last) for first, last, _ in advisory.doubtful)]
-    return ", ".join(_format_span(*span) for span in sorted(spans, key=lambda span: split_numbers(span[0])))
+    return ", ".join(_format_span(*span) for span in sorted(spans, key=lambda span: parse_release_numbers(span[0])))
 
 
 def _format_span(first: str, last: str) -> str:

@@ -64,11 +64,11 @@ ALTER_SHARE_GROUP_OFFSETS: Final = 91
 CONFLUENT_KEYS: Final = range(10_000, 11_000)
 
 
-def describe_unknown_key(key: int | None) -> str:
+def describe_unknown_api_key(key: int | None) -> str:
     """Whose API a key is that no declaration has: `Confluent's own API`, `unknown API`."""
     return "Confluent's own API" if key in CONFLUENT_KEYS else "unknown API"
 
 
-def is_confluent_key(word: str) -> bool:
+def is_confluent_api_key(word: str) -> bool:
     """Whether a word is the number of one of Confluent's own APIs."""
     return word.isascii() and word.isdecimal() and len(word) < 6 and int(word) in CONFLUENT_KEYS

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from decoders.schema.api_declaration import Api, Field
 
-__all__ = ["ELEMENTS", "new_array_element"]
+__all__ = ["ELEMENTS", "make_initial_array_element"]
 
 ELEMENTS: Final[dict[str, Any]] = {
     # Who and which
@@ -97,7 +97,7 @@ ELEMENTS: Final[dict[str, Any]] = {
 }
 
 
-def new_array_element(api: Api, fields: Sequence[Field], version: int) -> dict[str, Any]:
+def make_initial_array_element(api: Api, fields: Sequence[Field], version: int) -> dict[str, Any]:
     """The initial values of an array's new element with these fields; fields that are missing take their default."""
     made: dict[str, Any] = {}
     for field in fields:
@@ -109,7 +109,7 @@ def new_array_element(api: Api, fields: Sequence[Field], version: int) -> dict[s
                 made[field.name] = None
         elif field.fields:
             if not nullable and version not in field.tagged:
-                made[field.name] = new_array_element(api, field.fields, version)
+                made[field.name] = make_initial_array_element(api, field.fields, version)
         elif not field.has_default and field.kind not in ("uuid", "bytes", "records"):
             name = f"{api.name}.{field.name}"
             name = name if name in ELEMENTS else field.name

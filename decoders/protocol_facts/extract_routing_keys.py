@@ -13,13 +13,13 @@ from decoders.apis import api
 from decoders.protocol_facts.request_routing import route_of_api
 from decoders.schema.api_declaration import Field
 
-__all__ = ["extract_routing_keys", "fields_that_route", "keep_only_routing_keys"]
+__all__ = ["extract_routing_keys", "keep_only_routing_keys", "routing_field_paths"]
 
 Place = tuple[Any, ...]
 
 
 @cache
-def fields_that_route(api_key: int, version: int) -> tuple[str, ...]:
+def routing_field_paths(api_key: int, version: int) -> tuple[str, ...]:
     """The fields that name the place in this version, outermost first: `("topics[].topic_id", "topics[]…")`."""
     fields = api(api_key).request.fields
     return tuple(
@@ -33,13 +33,13 @@ def extract_routing_keys(api_key: int, version: int, body: Mapping[str, Any]) ->
 
     A value that the body lacks or holds as null names nothing.
     """
-    chains = tuple(tuple(_split_path_at_arrays(path)) for path in fields_that_route(api_key, version))
-    return list(dict.fromkeys(_iterate_places(body, chains, ()))) if chains else []
+    chains = tuple(tuple(_split_path_at_arrays(path)) for path in routing_field_paths(api_key, version))
+    return list(dict.fromkeys(_iterate_routing_keys(body, chains, ()))) if chains else []
 
 
 def keep_only_routing_keys(api_key: int, version: int, body: Mapping[str, Any], wanted: set[Place]) -> dict[str, Any]:
     """The request without the places that are not wanted, nor what is empty for their lack; the rest as it is."""
-    chains = tuple(tuple(_split_path_at_arrays(path)) for path in fields_that_route(api_key, version))
+    chains = tuple(tuple(_split_path_at_arrays(path)) for path in routing_field_paths(api_key, version))
     return _struct_with_wanted_places(body, chains, (), wanted)[0]
 
 
@@ -63,7 +63,7 @@ def _split_path_at_arrays(path: str) -> Iterator[tuple[str, bool]]:
 _Chains = tuple[tuple[tuple[str, bool], ...], ...]
 
 
-def _iterate_places(value: Mapping[str, Any], chains: _Chains, sofar: Place) -> Iterator[Place]:
+def _iterate_routing_keys(value: Mapping[str, Any], chains: _Chains, sofar: Place) -> Iterator[Place]:
     if not chains:
         yield sofar
         return
@@ -72,17 +72,17 @@ def _iterate_places(value: Mapping[str, Any], chains: _Chains, sofar: Place) -> 
     if found is None:
         return
     if not listed:
-        yield from _iterate_places(value, chains[1:], (*sofar, found))
+        yield from _iterate_routing_keys(value, chains[1:], (*sofar, found))
         return
-    inner, outer = _split_chains(chains, name)
+    inner, outer = _split_paths_through_list(chains, name)
     for element in found:
         if rest:
-            yield from _iterate_places(element, inner, sofar)
+            yield from _iterate_routing_keys(element, inner, sofar)
         else:
-            yield from _iterate_places(value, outer, (*sofar, element))
+            yield from _iterate_routing_keys(value, outer, (*sofar, element))
 
 
-def _split_chains(chains: _Chains, name: str) -> tuple[_Chains, _Chains]:
+def _split_paths_through_list(chains: _Chains, name: str) -> tuple[_Chains, _Chains]:
     """The chains that go through this list, from its elements on, and the others."""
     through = tuple(chain[1:] for chain in chains if chain[0] == (name, True))
     return through, chains[len(through) :]
@@ -104,7 +104,7 @@ def _struct_with_wanted_places(
     if not rest:
         made[name] = [element for element in found if (*sofar, element) in wanted]
         return made, bool(made[name])
-    inner, _ = _split_chains(chains, name)
+    inner, _ = _split_paths_through_list(chains, name)
     parts = [_struct_with_wanted_places(element, inner, sofar, wanted) for element in found]
     made[name] = [part for part, any_of_it in parts if any_of_it]
     return made, bool(made[name])

@@ -12,7 +12,7 @@ from decoders.protocol_facts.kafka_releases import (
     UNSTABLE,
     Offer,
     api_versions_of_release,
-    drop_unserved_versions,
+    drop_unserved_produce_versions,
 )
 from decoders.schema.api_declaration import Versions
 
@@ -32,12 +32,12 @@ class ReleaseLikeness(NamedTuple):
     apis: int
 
     @property
-    def is_release(self) -> bool:
+    def is_likely_kafka_release(self) -> bool:
         """Whether it is one of them, maybe with changes: what differs in more is something else (librdkafka's mock)."""
         return self.differences * SHARE <= self.apis
 
     def __str__(self) -> str:
-        if not self.is_release:
+        if not self.is_likely_kafka_release:
             return "no release"
         first, last = self.releases[0], self.releases[-1]
         name = first if first == last else f"{first}–{last}"
@@ -57,8 +57,8 @@ def stable_versions_of_release(release: str) -> dict[int, Versions]:
 
 def find_most_alike_releases(offer: Offer) -> ReleaseLikeness:
     """The releases that the offer differs least from."""
-    served = drop_unserved_versions(offer)
-    counts = {release: _count_differences(served, stable_versions_of_release(release)) for release in RELEASES}
+    served = drop_unserved_produce_versions(offer)
+    counts = {release: _count_differing_apis(served, stable_versions_of_release(release)) for release in RELEASES}
     least = min(counts.values())
     nearest = tuple(release for release in RELEASES if counts[release] == least)
     return ReleaseLikeness(
@@ -66,7 +66,7 @@ def find_most_alike_releases(offer: Offer) -> ReleaseLikeness:
     )
 
 
-def _count_differences(offer: Offer, release: Offer) -> int:
+def _count_differing_apis(offer: Offer, release: Offer) -> int:
     """How many APIs are offered in other versions than the release has, or missing though its brokers have them."""
     wrong = sum(release.get(key) != versions for key, versions in offer.items() if key not in OPTIONAL)
     # A node offers those of its listener; a ZooKeeper broker those that its controller sends, too.

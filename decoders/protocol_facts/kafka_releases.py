@@ -219,7 +219,7 @@ _FETCH_SINCE_4: Final = 4
 _PRODUCE_SERVED: Final = 3
 
 
-def drop_unserved_versions(offer: Offer) -> dict[int, Versions]:
+def drop_unserved_produce_versions(offer: Offer) -> dict[int, Versions]:
     """An offer without the Produce versions that brokers from 4.0 on list and do not serve."""
     served = dict(offer)
     if served.get(FETCH, NONE).low >= _FETCH_SINCE_4 and PRODUCE in served:

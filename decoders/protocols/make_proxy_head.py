@@ -33,7 +33,7 @@ def make_proxy_head(version: ProxyVersion, client: str = "", target: str = "") -
     (source, source_port), (host, port) = (each for each in ends if each is not None)
     six = isinstance(source, IPv6Address) or isinstance(host, IPv6Address)
     if six:
-        source, host = (_map_to_six(each) for each in (source, host))
+        source, host = (_map_to_ipv6(each) for each in (source, host))
     if version == "v1":
         family = "TCP6" if six else "TCP4"
         return f"PROXY {family} {source} {host} {source_port} {port}\r\n".encode()
@@ -52,5 +52,5 @@ def _parse_endpoint(text: str) -> tuple[IPv4Address | IPv6Address, int] | None:
     return inner or address, int(port)
 
 
-def _map_to_six(address: IPv4Address | IPv6Address) -> IPv6Address:
+def _map_to_ipv6(address: IPv4Address | IPv6Address) -> IPv6Address:
     return IPv6Address(b"\0" * 10 + b"\xff\xff" + address.packed) if isinstance(address, IPv4Address) else address

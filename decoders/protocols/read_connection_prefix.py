@@ -33,8 +33,8 @@ __all__ = [
     "PROXY_2",
     "PROXY_SIGNATURE",
     "PrefixHead",
-    "count_bytes_of_proxy_head",
-    "list_heads",
+    "least_size_of_proxy_head",
+    "list_prefix_heads",
     "make_prefix_of_heads",
     "may_begin_prefix",
     "read_connection_prefix",
@@ -101,7 +101,7 @@ def read_connection_prefix(
     Raises Truncated as long as more bytes may tell, also while nothing has come behind the prefix, and Malformed where
     there is none.
     """
-    heads = list_heads(asked, answered, opened=opened)
+    heads = list_prefix_heads(asked, answered, opened=opened)
     prefix = make_prefix_of_heads(heads, sender_first=sender_first, time_ns=time_ns)
     if prefix.sizes == (len(asked), len(answered)):
         raise Truncated("nothing behind the prefix", offset=len(asked))
@@ -120,7 +120,7 @@ def make_prefix_of_heads(heads: Sequence[PrefixHead], *, sender_first: bool = Tr
     )
 
 
-def list_heads(asked: bytes, answered: bytes, *, opened: bool = True) -> list[PrefixHead]:
+def list_prefix_heads(asked: bytes, answered: bytes, *, opened: bool = True) -> list[PrefixHead]:
     """The heads at the beginning of a connection. Raises as `read_connection_prefix` does."""
     found: list[PrefixHead] = []
     at = answer_at = 0
@@ -163,7 +163,7 @@ def read_proxy_head(data: bytes) -> PrefixHead:
     return read(data, b"")
 
 
-def count_bytes_of_proxy_head(data: bytes) -> int:
+def least_size_of_proxy_head(data: bytes) -> int:
     """How many bytes the PROXY head has at the least that begins with `data` and is not whole with it.
 
     So it can be taken from a stream without a byte of what comes behind it.
@@ -272,7 +272,7 @@ def _read_socks_4(asked: bytes, answered: bytes) -> PrefixHead:
     protocol, target = "SOCKS 4", _format_packed_endpoint(packed, port)
     if packed[:3] == bytes(3) and packed[3]:
         name = _text_at(asked, at)
-        protocol, target = "SOCKS 4a", f"{_read_name(name)}:{port}"
+        protocol, target = "SOCKS 4a", f"{_read_host_name(name)}:{port}"
         at += len(name) + 1
     if answered[:1] not in (b"", b"\0"):
         raise Malformed("no answer of SOCKS 4")
@@ -316,7 +316,7 @@ def _read_socks_address(data: bytes, at: int) -> tuple[str, int]:
         size = _byte_at(data, at + 1)
         host = _bytes_at(data, at + 2, size)
         port = int.from_bytes(_bytes_at(data, at + 2 + size, 2), "big")
-        return f"{_read_name(host)}:{port}", at + 4 + size
+        return f"{_read_host_name(host)}:{port}", at + 4 + size
     if kind not in _ADDRESS_SIZES:
         raise Malformed("another type of address", offset=at)
     size = _ADDRESS_SIZES[kind]
@@ -325,7 +325,7 @@ def _read_socks_address(data: bytes, at: int) -> tuple[str, int]:
     return _format_packed_endpoint(packed, port), at + 3 + size
 
 
-def _read_name(data: bytes) -> str:
+def _read_host_name(data: bytes) -> str:
     name = data.decode("ascii", "replace")
     if not name.isprintable() or " " in name:
         raise Malformed("no name of a host")
@@ -335,7 +335,7 @@ def _read_name(data: bytes) -> str:
 # HTTP CONNECT
 
 
-def _read_connect(asked: bytes, answered: bytes) -> PrefixHead:
+def _read_http_connect(asked: bytes, answered: bytes) -> PrefixHead:
     at = answer_at = 0
     while True:
         size = _http_head_size(asked, at)
@@ -385,5 +385,5 @@ _READERS: Final[dict[bytes, Callable[[bytes, bytes], PrefixHead]]] = {
     b"\r": _read_proxy_2,
     b"\x04": _read_socks_4,
     b"\x05": _read_socks_5,
-    b"C": _read_connect,
+    b"C": _read_http_connect,
 }

@@ -125,7 +125,7 @@ def _read_jwt_claims(pairs: bytes) -> tuple[str | None, dict[str, Any]]:
         name, _, value = pair.partition(b"=")
         parts = value.split(b".")
         if name == b"auth" and value[:7].lower() == b"bearer " and len(parts) == 3:
-            return _read_jwt(_read_json_part(parts[0][7:]), _read_json_part(parts[1]))
+            return _read_subject_and_expiry(_read_json_part(parts[0][7:]), _read_json_part(parts[1]))
     return None, {}
 
 
@@ -142,7 +142,7 @@ def _read_json_part(part: bytes) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _read_jwt(header: dict[str, Any], claims: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
+def _read_subject_and_expiry(header: dict[str, Any], claims: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
     subject, expires, algorithm = claims.get("sub"), claims.get("exp"), header.get("alg")
     said: dict[str, Any] = {}
     if isinstance(expires, int | float) and not isinstance(expires, bool) and 0 <= expires <= _LAST_SECOND:
@@ -203,30 +203,30 @@ def _read_kerberos_ticket(data: bytes, at: int) -> dict[str, Any]:
     """Realm and service of the ticket in an AP-REQ (RFC 4120, 5.3 and 5.5.1); the name of its owner is encrypted."""
     end = len(data)
     for tag in _WAY_TO_TICKET:
-        span = next(((begun, until) for its, begun, until in _der_elements(data, at, end) if its == tag), None)
+        span = next(((begun, until) for its, begun, until in _iterate_der_elements(data, at, end) if its == tag), None)
         if span is None:
             return {}
         at, end = span
     said: dict[str, Any] = {}
-    for tag, begun, until in _der_elements(data, at, end):
+    for tag, begun, until in _iterate_der_elements(data, at, end):
         if tag == _REALM:
-            for _, first, last in _der_elements(data, begun, until):
+            for _, first, last in _iterate_der_elements(data, begun, until):
                 said["realm"] = _limited_text(data[first:last])
         elif tag == _SERVICE:
             parts = [
                 _limited_text(data[a:b])
-                for _, outer, outer_end in _der_elements(data, begun, until)
-                for name, inner, inner_end in _der_elements(data, outer, outer_end)
+                for _, outer, outer_end in _iterate_der_elements(data, begun, until)
+                for name, inner, inner_end in _iterate_der_elements(data, outer, outer_end)
                 if name == _NAMES
-                for _, names, names_end in _der_elements(data, inner, inner_end)
-                for _, a, b in _der_elements(data, names, names_end)
+                for _, names, names_end in _iterate_der_elements(data, inner, inner_end)
+                for _, a, b in _iterate_der_elements(data, names, names_end)
             ]
             if parts:
                 said["service"] = "/".join(parts)[:USER_MAX]
     return said
 
 
-def _der_elements(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
+def _iterate_der_elements(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
     """(tag, begin, end) of the contents of each DER element between two offsets, up to the first unreadable one."""
     for _ in range(_ELEMENTS_MAX):
         if at + 2 > end:

@@ -43,10 +43,10 @@ def find_sasl_token(data: bytes) -> SaslTokenFound | None:
     """The token that begins at the first byte of `data`; None where there is none."""
     if not data:
         return None
-    return _find_gssapi(data) or _find_scram(data) or _find_plain(data)
+    return _find_gssapi(data) or _find_scram_or_oauthbearer(data) or _find_plain(data)
 
 
-def _find_scram(data: bytes) -> SaslTokenFound | None:
+def _find_scram_or_oauthbearer(data: bytes) -> SaslTokenFound | None:
     if _BEARER.match(data):
         return SaslTokenFound("OAUTHBEARER", "client's first message, with a bearer token")
     if found := _SCRAM_FIRST.match(data):

@@ -229,14 +229,14 @@ def _encode_batch_with_records(batch: Batch, path: str) -> bytes:
     try:
         return encode_batch(batch.records, batch)
     except (EncodeError, TypeError, ValueError, AttributeError, OverflowError, error) as failure:
-        wrong = next(_find_wrong_types(batch, path), None)
+        wrong = next(_find_type_errors_of_batch(batch, path), None)
         if wrong is None:
             text, place = (failure.text, failure.path) if isinstance(failure, EncodeError) else (str(failure), "")
             wrong = EncodeError(text, path=f"{path}.{place}".rstrip("."))
         raise wrong from None
 
 
-def _find_wrong_types(batch: Batch, path: str) -> Iterator[EncodeError]:
+def _find_type_errors_of_batch(batch: Batch, path: str) -> Iterator[EncodeError]:
     """An error for each field of a batch that could not be encoded, and of its records, that has another type."""
     for name in ("magic", *(name for name, kind in _NUMBERS.items() if kind != "bool")):
         value = getattr(batch, name)
@@ -261,10 +261,10 @@ def _find_wrong_types(batch: Batch, path: str) -> Iterator[EncodeError]:
         for name, data in (("key", record.key), ("value", record.value)):
             if not isinstance(data, bytes | bytearray | memoryview | None):
                 yield _make_type_error("bytes or None", data, f"{place}.{name}")
-        yield from _find_wrong_headers(record.headers, f"{place}.headers")
+        yield from _find_type_errors_of_headers(record.headers, f"{place}.headers")
 
 
-def _find_wrong_headers(headers: Sequence[Header], path: str) -> Iterator[EncodeError]:
+def _find_type_errors_of_headers(headers: Sequence[Header], path: str) -> Iterator[EncodeError]:
     if not isinstance(headers, list | tuple):
         yield _make_type_error("(key, value) pairs", headers, path)
         return

@@ -25,8 +25,8 @@ from decoders.records.record_and_batch import (
 )
 from decoders.records.records_as_json import (
     records_json,
-    records_json_to_decode,
-    records_json_to_decode_beyond_json,
+    records_json_noting_encodings,
+    records_json_noting_encodings_beyond_json,
 )
 from decoders.schema.body_json_form import json_bytes
 from decoders.wire.deferred_json import DeferredList
@@ -40,7 +40,7 @@ _TWO_BYTES: Final = 0x4000
 _PLAIN: Final = bytes(6)
 _ONE_RECORD: Final = b"\0\0\0\x01"
 # What shows all keys and values of a single plain record alike.
-_FORMS_OF_ALL: Final = (records_json, records_json_to_decode, records_json_to_decode_beyond_json)
+_FORMS_OF_ALL: Final = (records_json, records_json_noting_encodings, records_json_noting_encodings_beyond_json)
 
 
 def single_record_batch_json(data: bytes) -> list[dict[str, Any]] | None:
@@ -130,13 +130,13 @@ def batches_json(
         return None
     budget = budget or Budget()
     if records and form in _FORMS_OF_ALL:
-        single = _charge_single_record_batch(data, budget)
+        single = _read_and_charge_single_record_batch(data, budget)
         if single is not None:
             return single
     return list(read_batches_as_fields(data, budget, form if records else None))
 
 
-def _charge_single_record_batch(data: bytes, budget: Budget) -> list[dict[str, Any]] | None:
+def _read_and_charge_single_record_batch(data: bytes, budget: Budget) -> list[dict[str, Any]] | None:
     """The `records` value of one plain batch with one record, charged to the budget; None for all other fields."""
     if budget.batches <= 0 or budget.records <= 0:
         return None
@@ -189,7 +189,7 @@ def batches_json_or_deferred(
     if budget.held < 0:
         return DeferredBatches(data, budget, form if records else None) if data else []
     if records and form in _FORMS_OF_ALL:
-        single = _charge_single_record_batch(data, budget)
+        single = _read_and_charge_single_record_batch(data, budget)
         if single is not None:
             return single
     began = budget.remaining

@@ -115,12 +115,12 @@ def records_json(rows: Iterator[Row], hide: Callable[[bytes], bool] | None = Non
     return out
 
 
-def records_json_to_decode(rows: Iterator[Row]) -> list[dict[str, Any]]:
+def records_json_noting_encodings(rows: Iterator[Row]) -> list[dict[str, Any]]:
     """The JSON-ready dict of each row, with a note of the keys and values that may have a form."""
     return _noted_records_json(rows, beyond_json=False)
 
 
-def records_json_to_decode_beyond_json(rows: Iterator[Row]) -> list[dict[str, Any]]:
+def records_json_noting_encodings_beyond_json(rows: Iterator[Row]) -> list[dict[str, Any]]:
     """The JSON-ready dict of each row, with a note of the keys and values that may have a form but plain JSON."""
     return _noted_records_json(rows, beyond_json=True)
 

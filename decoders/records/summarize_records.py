@@ -105,14 +105,14 @@ def summarize_records(
         found, at = _add_legacy_messages(found, buf, at, end)
         if at == end:
             return found
-    return _with_unusual_batches(found, buf[at:end], verify_checksums=verify_checksums)
+    return _add_unusual_batches_to_summary(found, buf[at:end], verify_checksums=verify_checksums)
 
 
 def summarize_batches_json(batches: Iterable[Mapping[str, Any]], *, verify_checksums: bool = False) -> RecordsSummary:
     """The summary of a `records` value of the exchange record: the same as of the bytes that it was made from."""
     batches = list(batches)
     size = sum(batch["size"] or 0 for batch in batches)
-    return _with_batches_json(
+    return _add_batches_json_to_summary(
         RecordsSummary(0, 0, size, (), (), None, False), batches, verify_checksums=verify_checksums
     )
 
@@ -165,14 +165,14 @@ def _add_legacy_messages(summary: RecordsSummary, buf: bytes, at: int, end: int)
     return RecordsSummary(batches, records, size, codecs, magics, last, truncated), at
 
 
-def _with_unusual_batches(summary: RecordsSummary, data: bytes, *, verify_checksums: bool) -> RecordsSummary:
+def _add_unusual_batches_to_summary(summary: RecordsSummary, data: bytes, *, verify_checksums: bool) -> RecordsSummary:
     """`summary` plus the batches in `data`, which begins where no whole batch of magic 2 does."""
     from decoders.records.read_batches import batches_json
 
-    return _with_batches_json(summary, batches_json(data) or [], verify_checksums=verify_checksums)
+    return _add_batches_json_to_summary(summary, batches_json(data) or [], verify_checksums=verify_checksums)
 
 
-def _with_batches_json(
+def _add_batches_json_to_summary(
     summary: RecordsSummary, further_batches: Iterable[Mapping[str, Any]], *, verify_checksums: bool
 ) -> RecordsSummary:
     """`summary` plus batches in JSON form."""
@@ -228,7 +228,7 @@ def read_batch_heads(records: Any, raw: bytes | None, *, verify_checksums: bool 
         head = _read_batch_head_at(raw, at, at + size, verify_checksums) if size >= SIZE else None
         if head is not None and head.size == size:
             return (head,)  # one batch, as most fields have: a generator would cost more than reading its header
-        return _each_batch_head(raw, at, at + size, head, verify_checksums)
+        return _iterate_batch_heads(raw, at, at + size, head, verify_checksums)
     return _batch_heads_from_json(records) if isinstance(records, list) else ()
 
 
@@ -246,7 +246,7 @@ def _read_batch_head_at(raw: bytes, at: int, end: int, verify_checksum: bool) ->
     return tuple.__new__(BatchHead, fields)
 
 
-def _each_batch_head(
+def _iterate_batch_heads(
     raw: bytes, at: int, end: int, head: BatchHead | None, verify_checksums: bool
 ) -> Iterator[BatchHead]:
     """The header of each whole batch between two offsets; `head` is the first one, where that is of magic 2."""

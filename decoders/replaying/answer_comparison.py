@@ -151,9 +151,9 @@ def _merge_arrays_into(fields: Sequence[Field], merged: dict[str, Any], other: M
         if not field.array or not field.fields or field.name not in other:
             continue
         have = [dict(each) for each in merged.get(field.name) or ()]
-        known = {_list_key_values(each): each for each in have}
+        known = {_values_of_naming_fields(each): each for each in have}
         for each in other[field.name] or ():
-            mine = known.get(_list_key_values(each))
+            mine = known.get(_values_of_naming_fields(each))
             if mine is None:
                 have.append(dict(each))
             else:
@@ -161,7 +161,7 @@ def _merge_arrays_into(fields: Sequence[Field], merged: dict[str, Any], other: M
         merged[field.name] = have
 
 
-def _list_key_values(element: Mapping[str, Any]) -> tuple[Any, ...] | None:
+def _values_of_naming_fields(element: Mapping[str, Any]) -> tuple[Any, ...] | None:
     names = _find_naming_fields(element)
     return tuple(element[name] for name in names) if names else None
 

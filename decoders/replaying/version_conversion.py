@@ -121,13 +121,14 @@ def _wrap_group_in_list(made: Body, asked: Mapping[str, Any]) -> None:
         made["groups"] = [{"group_id": group, "topics": made.pop("topics"), "error_code": made.pop("error_code", 0)}]
 
 
-def _keep_first_offsets(made: Body, _asked: Mapping[str, Any]) -> None:
+def _convert_old_style_offsets(made: Body, _asked: Mapping[str, Any]) -> None:
     made["topics"] = [
-        {**topic, "partitions": [_keep_first_offset(row) for row in topic["partitions"]]} for topic in made["topics"]
+        {**topic, "partitions": [_convert_old_style_offset(row) for row in topic["partitions"]]}
+        for topic in made["topics"]
     ]
 
 
-def _keep_first_offset(row: Mapping[str, Any]) -> Body:
+def _convert_old_style_offset(row: Mapping[str, Any]) -> Body:
     found = dict(row)
     old = found.pop("old_style_offsets", None)
     if old is not None:
@@ -136,7 +137,7 @@ def _keep_first_offset(row: Mapping[str, Any]) -> Body:
 
 
 _ANSWERS: Final[Mapping[int, Callable[[Body, Mapping[str, Any]], None]]] = {
-    2: _keep_first_offsets,
+    2: _convert_old_style_offsets,
     9: _wrap_group_in_list,
     10: _wrap_coordinator_in_list,
 }

@@ -542,7 +542,7 @@ def default_value(field: Field, *, nullable: bool) -> object:
     return 0 if value is None else int(value)
 
 
-def is_default(field: Field, value: object) -> bool:
+def equals_default(field: Field, value: object) -> bool:
     """Whether a value equals the default of a field that a version lacks, so that leaving it out loses nothing."""
     if value is None:
         return field.kind == "records" or (field.has_default and field.default is None)
@@ -550,7 +550,9 @@ def is_default(field: Field, value: object) -> bool:
         return isinstance(value, list | tuple) and not value and not (field.has_default and field.default is None)
     if field.kind == "struct":
         inner = {child.name: child for child in field.fields}
-        return isinstance(value, dict) and all(name in inner and is_default(inner[name], value[name]) for name in value)
+        return isinstance(value, dict) and all(
+            name in inner and equals_default(inner[name], value[name]) for name in value
+        )
     default = default_value(field, nullable=False)
     if field.kind == "uuid":
         try:

@@ -70,11 +70,11 @@ def text_of_json(form: Any) -> str:
 CELL_FORM: Final = '{"base64":"'
 
 
-def cell_text(text: str) -> str:
+def encode_text_for_cell(text: str) -> str:
     """The form of a text where only a string may stand: as the key of an object, in a cell of a table.
 
     It is the text itself, or the JSON of its JSON form as a string: `{"base64":"b3JkZXL/"}`. A text that only looks so
-    is written in base64 as well, so that `text_of_cell` gives every text back.
+    is written in base64 as well, so that `decode_text_of_cell` gives every text back.
     """
     if not text.startswith(CELL_FORM):
         form = json_text(text)
@@ -83,8 +83,8 @@ def cell_text(text: str) -> str:
     return f'{CELL_FORM}{b64encode(text.encode("utf-8", "surrogateescape")).decode()}"}}'
 
 
-def text_of_cell(cell: str) -> str:
-    """The text that `cell_text` made a cell of; a cell of another form is the text itself."""
+def decode_text_of_cell(cell: str) -> str:
+    """The text that `encode_text_for_cell` made a cell of; a cell of another form is the text itself."""
     if not (cell.startswith(CELL_FORM) and cell.endswith('"}')):
         return cell
     try:
@@ -93,9 +93,9 @@ def text_of_cell(cell: str) -> str:
         return cell
 
 
-def cell_json(cell: str | None) -> str | dict[str, str] | None:
-    """The JSON form of the text in a cell that `cell_text` made; None for None."""
-    return None if cell is None else cell if not cell.startswith(CELL_FORM) else json_text(text_of_cell(cell))
+def cell_to_json(cell: str | None) -> str | dict[str, str] | None:
+    """The JSON form of the text in a cell that `encode_text_for_cell` made; None for None."""
+    return None if cell is None else cell if not cell.startswith(CELL_FORM) else json_text(decode_text_of_cell(cell))
 
 
 def row_json(value: Any) -> Any:
@@ -103,7 +103,10 @@ def row_json(value: Any) -> Any:
     if isinstance(value, str):
         return json_text(value)
     if isinstance(value, dict):
-        return {cell_text(name) if isinstance(name, str) else name: row_json(each) for name, each in value.items()}
+        return {
+            encode_text_for_cell(name) if isinstance(name, str) else name: row_json(each)
+            for name, each in value.items()
+        }
     return [row_json(each) for each in value] if isinstance(value, list) else value
 
 
@@ -126,7 +129,7 @@ def sibling_of_hook(hook: str) -> str:
     return hook.partition("(")[2].rstrip(")")
 
 
-def is_public(table: Mapping[str, Hook], name: object) -> bool:
+def is_public_config_name(table: Mapping[str, Hook], name: object) -> bool:
     """Whether a config's name is known to be public, so that its value need not be redacted."""
     public = table.get(PUBLIC)
     return public is not None and isinstance(name, str) and bool(public(name))
@@ -183,7 +186,7 @@ class JsonForm:
         """The JSON form of a field that is no array, or of one element of an array."""
         if field.plan is not None:
             return None if value is None else self.struct_json(field.plan, value, path + ".")
-        public = field.unless and is_public(self.table, owner.get(field.unless))
+        public = field.unless and is_public_config_name(self.table, owner.get(field.unless))
         if field.secret and not self.reveal and value is not None and not public:
             return redacted_json(_size_on_the_wire(field, value))
         hook = self.hooks.get(path) if field.kind in {"bytes", "records"} else None

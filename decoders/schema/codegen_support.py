@@ -39,7 +39,7 @@ KEPT: Final = 512
 KEPT_VALUES: Final = 10_000
 
 
-def short_table(form: str, after: str, bias: int) -> list[Unpack]:
+def make_short_unpack_table(form: str, after: str, bias: int) -> list[Unpack]:
     """unpack_from functions by size: entry n unpacks n - bias items of `form`, then `after`; made on first use."""
     entries: list[Unpack] = []
 
@@ -119,19 +119,19 @@ def size_or_null(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return value - 1, at
 
 
-def long_data(buf: bytes, at: int, end: int) -> tuple[bytes, int]:
+def read_long_data(buf: bytes, at: int, end: int) -> tuple[bytes, int]:
     """The bytes after their compact size at `at`, and the offset after them."""
     count, at = size(buf, at, end)
     return buf[at : at + count], at + count
 
 
-def long_data_or_null(buf: bytes, at: int, end: int) -> tuple[bytes | None, int]:
+def read_long_data_or_null(buf: bytes, at: int, end: int) -> tuple[bytes | None, int]:
     """The bytes after their compact size at `at` (None for null), and the offset after them."""
     count, at = size_or_null(buf, at, end)
     return (None, at) if count < 0 else (buf[at : at + count], at + count)
 
 
-def long_count(buf: bytes, at: int, end: int, least: int) -> tuple[int, int]:
+def read_long_count(buf: bytes, at: int, end: int, least: int) -> tuple[int, int]:
     """The compact count plus one at `at`, of elements of at least `least` bytes, and the offset after it."""
     value, at = uvarint(buf, at)
     if not value or (value - 1) * least > end - at:
@@ -139,7 +139,7 @@ def long_count(buf: bytes, at: int, end: int, least: int) -> tuple[int, int]:
     return value, at
 
 
-def long_count_or_null(buf: bytes, at: int, end: int, least: int) -> tuple[int, int]:
+def read_long_count_or_null(buf: bytes, at: int, end: int, least: int) -> tuple[int, int]:
     """The compact count plus one (0: null) at `at`, of elements of at least `least` bytes, and the offset after it."""
     value, at = uvarint(buf, at)
     if value and (value - 1) * least > end - at:
@@ -239,7 +239,7 @@ uuids: Final = Kept(_uuid)
 uuid_texts: Final = Kept(format_uuid)
 
 
-def put_last(into: dict[str, Any], names: tuple[str, ...], unknown: dict[int, bytes]) -> None:
+def put_known_tags_last(into: dict[str, Any], names: tuple[str, ...], unknown: dict[int, bytes]) -> None:
     """Put the tagged fields last, in the order of `names`, and add the unknown ones under `_tagged_fields`."""
     for name in names:
         if name in into:
@@ -248,26 +248,26 @@ def put_last(into: dict[str, Any], names: tuple[str, ...], unknown: dict[int, by
         into["_tagged_fields"] = dict(sorted(unknown.items()))
 
 
-def put_last_json(into: dict[str, Any], names: tuple[str, ...], unknown: dict[int, bytes]) -> None:
+def put_known_tags_last_json(into: dict[str, Any], names: tuple[str, ...], unknown: dict[int, bytes]) -> None:
     """Put the tagged fields last, in the order of `names`, and add the unknown ones in JSON form."""
-    put_last(into, names, unknown)
+    put_known_tags_last(into, names, unknown)
     if unknown:
         into["_tagged_fields"] = {str(tag): base64_json(unknown[tag]) for tag in into["_tagged_fields"]}
 
 
-def long_skip(buf: bytes, at: int, end: int) -> int:
+def skip_long_data(buf: bytes, at: int, end: int) -> int:
     """The offset after bytes whose compact size is at `at`."""
     count, at = size(buf, at, end)
     return at + count
 
 
-def long_skip_or_null(buf: bytes, at: int, end: int) -> int:
+def skip_long_data_or_null(buf: bytes, at: int, end: int) -> int:
     """The offset after bytes, or null, whose compact size is at `at`."""
     count, at = size_or_null(buf, at, end)
     return at + count if count > 0 else at
 
 
-def tag_count(buf: bytes, at: int, end: int, left: list[int] | None) -> tuple[int, int]:
+def read_tag_count(buf: bytes, at: int, end: int, left: list[int] | None) -> tuple[int, int]:
     """The number of tagged fields, checked against the bytes left, and the offset after it."""
     number, at = uvarint(buf, at)
     if number * 2 > end - at or number > TAGS_MAX:
@@ -279,7 +279,7 @@ def tag_count(buf: bytes, at: int, end: int, left: list[int] | None) -> tuple[in
 
 def skip_tags(buf: bytes, at: int, end: int, left: list[int] | None = None) -> int:
     """The offset after a tag section of a struct without known tagged fields; no value is kept."""
-    number, at = tag_count(buf, at, end, left)
+    number, at = read_tag_count(buf, at, end, left)
     before = -1
     for _ in range(number):
         tag, at = uvarint(buf, at)
@@ -293,7 +293,7 @@ def skip_tags(buf: bytes, at: int, end: int, left: list[int] | None = None) -> i
 
 def read_tags(buf: bytes, at: int, end: int, into: dict[str, Any], left: list[int] | None = None) -> int:
     """Read a tag section without known tagged fields: `into` gets `_tagged_fields`. Returns the offset after it."""
-    number, at = tag_count(buf, at, end, left)
+    number, at = read_tag_count(buf, at, end, left)
     unknown: dict[int, bytes] = {}
     before = -1
     for _ in range(number):
@@ -305,7 +305,7 @@ def read_tags(buf: bytes, at: int, end: int, into: dict[str, Any], left: list[in
         before = tag
         unknown[tag] = buf[at:stop]
         at = stop
-    put_last(into, (), unknown)
+    put_known_tags_last(into, (), unknown)
     return at
 
 
@@ -333,8 +333,8 @@ def make_unpacker(form: str) -> Unpack:
 
 @lru_cache(maxsize=1024)
 def make_unpack_table(form: str, after: str, bias: int) -> list[Unpack]:
-    """The short_table of a format, by size byte, made once."""
-    return short_table(form, after, bias)
+    """The table of `make_short_unpack_table` of a format, by size byte, made once."""
+    return make_short_unpack_table(form, after, bias)
 
 
 @lru_cache(maxsize=1024)
@@ -454,7 +454,7 @@ class Body(Lines):
         """Add a fixed-width piece to the run: read into the variable `target`, or skipped if that is empty."""
         self._pieces.append(Piece(letter, target))
 
-    def put_after(self, *lines: str) -> None:
+    def put_lines_after_run(self, *lines: str) -> None:
         """Add lines that are put after the lines that read the present run."""
         self._after += lines
 
@@ -475,7 +475,7 @@ class Body(Lines):
         """The condition that an int8 is negative."""
         return f"{flag} > 127" if flag in self._unsigned else f"{flag} < 0"
 
-    def put_offset(self) -> None:
+    def put_lines_updating_offset(self) -> None:
         """Put lines that read the pending pieces and bring `at` up to date."""
         self.put_pending()
         if self.shift:
@@ -531,7 +531,7 @@ class Body(Lines):
             if not tail.compact:
                 self.put_lines("raise Crude")
                 return
-            long = "long_data_or_null" if tail.null else "long_data"
+            long = "read_long_data_or_null" if tail.null else "read_long_data"
             self.put_lines(f"{tail.target}, at = {long}(buf, {self.offset_expression(-1)}, {self.end})")
             value = tail.convert.format(tail.target)
             if tail.null and not (value == tail.target and tail.null == "None"):

@@ -32,10 +32,11 @@ from decoders.wire.primitive_types import LETTERS
 # Arrays of more fixed-size structs than this are unpacked by one iterator.
 MANY = 4
 _RUNTIME: Final = (
-    "Crude", "add_error", "count", "count_or_null", "long_count", "long_count_or_null", "long_data",
-    "long_data_or_null", "long_skip", "long_skip_or_null", "put_last", "put_last_json", "read_tags", "read_tags_json",
-    "limit_to_room", "size", "size_or_null", "skip_tags", "spend_values", "tag_count", "text", "make_array_unpacker",
-    "uuid_texts", "uuids", "uvarint", "varint", "varlong",
+    "Crude", "add_error", "count", "count_or_null", "read_long_count", "read_long_count_or_null", "read_long_data",
+    "read_long_data_or_null", "skip_long_data", "skip_long_data_or_null", "put_known_tags_last",
+    "put_known_tags_last_json", "read_tags", "read_tags_json", "limit_to_room", "size", "size_or_null", "skip_tags",
+    "spend_values", "read_tag_count", "text", "make_array_unpacker", "uuid_texts", "uuids", "uvarint", "varint",
+    "varlong",
 )  # fmt: skip
 
 
@@ -61,7 +62,10 @@ class DecoderSource:
         )
         unit.names.update({name: getattr(codegen_support, name) for name in _RUNTIME})
         unit.names.update(
-            {name: getattr(body_json_form, name) for name in ("json_bytes", "string_json", "float_json", "is_public")}
+            {
+                name: getattr(body_json_form, name)
+                for name in ("json_bytes", "string_json", "float_json", "is_public_config_name")
+            }
         )
 
     def put_root(self, plan: Plan, want: Want) -> None:
@@ -86,7 +90,7 @@ class DecoderSource:
         if self.mode.errors:
             body.put_lines("errs = []")
         value = self.put_struct(body, plan, want, "", "")
-        body.put_offset()
+        body.put_lines_updating_offset()
         body.fail_if("at > end")
         errors = f", {'errs or None' if self.mode.errors else None}" if self.mode.projection else ""
         body.put_lines(f"return {value}{errors}, at")
@@ -110,7 +114,7 @@ class DecoderSource:
             return value
         tags = body.new_variable("t")
         body.add_piece("S", tags)
-        body.put_offset()
+        body.put_lines_updating_offset()
         name = "None"
         if value is not None:
             name = body.new_variable("d")
@@ -141,13 +145,13 @@ class DecoderSource:
         value = body.new_variable("v")
         letter = LETTERS.get(inner.kind)
         if letter is None:
-            body.put_offset()
+            body.put_lines_updating_offset()
             body.put_lines(f"{value}, at = {inner.kind}(buf, at)")
             return None if want is None else value
         error = self.is_error_code_field(inner)
         body.add_piece(letter, value if want is not None or error else "")
         if error:
-            body.put_after(f"if {value}:", f'    add_error(errs, f"{place}", {value})')
+            body.put_lines_after_run(f"if {value}:", f'    add_error(errs, f"{place}", {value})')
         if want is None:
             return None
         if inner.secret and want != "raw" and not self.mode.reveal:
@@ -184,7 +188,7 @@ class DecoderSource:
             body.add_tail(Tail(size, value, shown.convert, null, inner.compact, text))
             return value
         body.add_tail(Tail(size, value, "{}", null and "None", inner.compact, text))
-        public = f"is_public(table, {before.get(inner.unless, 'None')})"
+        public = f"is_public_config_name(table, {before.get(inner.unless, 'None')})"
         converted = f"({shown.convert.format(value)} if {public} else {{'redacted': len({value})}})"
         return f"({shown.null} if {value} is None else {converted})"
 
@@ -222,7 +226,7 @@ class DecoderSource:
             if not compact:
                 body.put_lines("raise Crude")
             elif not form:
-                skip = "long_skip_or_null" if nullable else "long_skip"
+                skip = "skip_long_data_or_null" if nullable else "skip_long_data"
                 body.put_lines(f"at = {skip}(buf, {plus_number('at', shift - 1)}, {body.end})")
             else:
                 read_size = "size_or_null" if nullable else "size"
@@ -243,17 +247,17 @@ class DecoderSource:
         flag = body.new_variable("f")
         if inner.tag is None:
             body.add_piece("S", flag)
-            body.put_offset()
+            body.put_lines_updating_offset()
             null = body.condition_of_negative(flag)
         else:
-            body.put_offset()
+            body.put_lines_updating_offset()
             body.put_lines(f"{flag}, at = uvarint(buf, at)")
             null = f"not {flag}"
         with body.indented_block(f"if {null}:"):
             body.put_lines(f"{value} = None")
         with body.indented_block("else:"):
             whole = self.put_struct(body, inner.plan, want, path, place)
-            body.put_offset()
+            body.put_lines_updating_offset()
             body.put_lines(f"{value} = {whole}")
         return None if want is None else value
 
@@ -273,7 +277,7 @@ class DecoderSource:
         body = Body(self.unit, end="stop")
         body.put_lines(f"def {name}(buf, at, end, into{self.more}{', place' if self.mode.errors else ''}):")
         body.depth = 1
-        body.put_lines(f"n, at = tag_count(buf, at, end, {'left' if self.mode.careful else None})")
+        body.put_lines(f"n, at = read_tag_count(buf, at, end, {'left' if self.mode.careful else None})")
         body.put_lines("unknown = {}", "before = -1")
         keep = find_want_of_field(want, UNKNOWN) is not None
         with body.indented_block("for _ in range(n):"):
@@ -285,7 +289,7 @@ class DecoderSource:
                 with body.indented_block(f"{word} tag == {inner.tag}:"):
                     before = {inner.unless: f"into.get({inner.unless!r})"}
                     value = self.put_field(body, inner, find_want_of_field(want, inner.name), path, "{place}", before)
-                    body.put_offset()
+                    body.put_lines_updating_offset()
                     body.fail_if("at != stop")
                     if value is not None:
                         body.put_lines(f"into[{inner.name!r}] = {value}")
@@ -296,7 +300,9 @@ class DecoderSource:
                 body.put_lines("at = stop")
         if want is not None:
             names = tuple(inner.name for inner in plan.tagged if find_want_of_field(want, inner.name) is not None)
-            body.put_lines(f"{'put_last_json' if self.mode.json else 'put_last'}(into, {names!r}, unknown)")
+            body.put_lines(
+                f"{'put_known_tags_last_json' if self.mode.json else 'put_known_tags_last'}(into, {names!r}, unknown)"
+            )
         body.put_lines("return at")
         body.add_function_to_unit()
 
@@ -312,7 +318,7 @@ def _plan_reads_text(plan: Plan) -> bool:
 def does_plan_count_values(plan: Plan) -> bool:
     """Whether values must be counted, because a message has arrays or several tag sections.
 
-    A single tag section is bounded by tag_count() itself.
+    A single tag section is bounded by read_tag_count() itself.
     """
     return _has_arrays(plan) or _count_tag_sections(plan) > 1
 
@@ -393,11 +399,11 @@ class ArrayReading:
     def _put_count_check(self) -> None:
         """Put lines that check the count and advance `at` beyond it."""
         body, field, number = self.body, self.field, self.number
-        body.put_offset()
+        body.put_lines_updating_offset()
         least = least_size_of_element(field)
         null = "_or_null" if field.nullable else ""
         if field.compact:
-            long = f"{number}, at = long_count{null}(buf, at - 1, {body.end}, {least})"
+            long = f"{number}, at = read_long_count{null}(buf, at - 1, {body.end}, {least})"
             body.put_lines(f"if not {body.condition_of_short_size(number)}:", f"    {long}")
         else:
             sure = (
@@ -437,7 +443,7 @@ class ArrayReading:
                 body.put_lines(*null, f"at += {shift}")
         with body.indented_block("else:"):
             if field.compact:
-                long = "long_count_or_null" if field.nullable else "long_count"
+                long = "read_long_count_or_null" if field.nullable else "read_long_count"
                 body.put_lines(
                     f"{number}, at = {long}(buf, {plus_number('at', shift - 1)}, {body.end}, {width})",
                     f"{number} -= 1",
@@ -502,7 +508,7 @@ class ArrayReading:
                 item = self.reading.put_sized(body, field, False, self.want, self.path + "[]", self.before)
             else:
                 item = self.reading.put_number(body, field, self.want, "")
-            body.put_offset()
+            body.put_lines_updating_offset()
             if item is not None:
                 self._put_append_of_value(item)
 
@@ -522,7 +528,7 @@ class ArrayReading:
             if any(inner.array and inner.kind not in FIXED for inner in plan.fields):
                 body.fail_if(f"at > {body.end}")  # a short message in a long buffer must not be read far beyond its end
             each = self.reading.put_struct(body, plan, self.want, self.path + "[].", f"{self.place}[{{{index}}}].")
-            body.put_offset()
+            body.put_lines_updating_offset()
             if self.want is not None:
                 self._put_append_of_value(str(each))
 

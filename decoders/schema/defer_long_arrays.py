@@ -33,7 +33,7 @@ from decoders.schema.field_projection import SIZED
 from decoders.schema.lazy_decoder import JsonDecoder, get_json_decoder, get_projector
 from decoders.schema.plan_walker import ReadingRemark, Walker, call_at_path, count_values_of_element
 from decoders.wire.deferred_json import DeferredList, DeferredText
-from decoders.wire.primitive_types import LETTERS, check_left, read_size
+from decoders.wire.primitive_types import LETTERS, check_bytes_left, read_size
 
 _NOTHING: Final[frozenset[str]] = frozenset()
 
@@ -124,7 +124,7 @@ class LargeWalker(Walker):
         count, start = read_size(True, field.compact, field.nullable, buf, at, end)
         if count < 0 or end - start <= PIECE:
             return super()._read_array(field, at, end, into, path)
-        check_left(count, least_size_of_element(field), start, end)
+        check_bytes_left(count, least_size_of_element(field), start, end)
         try:
             after = find_message_end(_make_plan_of_array(field), buf, at, end)
         except CRUDE:
@@ -138,7 +138,7 @@ class LargeWalker(Walker):
         self, field: PlanField, at: int, end: int, count: int, into: dict[str, Any], path: str
     ) -> int:
         """Step over an array that cannot be read to its end: the elements before the broken one stay unread."""
-        self._count_values(count * count_values_of_element(field), at)
+        self._charge_values(count * count_values_of_element(field), at)
         unread = into[field.name] = Unread(field, self._buf, at, at, 0)
         for number in range(count):
             place = f"{path}[{number}]"

@@ -46,7 +46,7 @@ class PackTable(dict[int, Pack]):
 
 
 @lru_cache(maxsize=2048)
-def pack_table(before: str, each: str, after: str) -> PackTable:
+def make_pack_table(before: str, each: str, after: str) -> PackTable:
     """The PackTable of these formats, made once."""
     return PackTable(before, each, after)
 
@@ -57,12 +57,12 @@ def packer(form: str) -> Pack:
     return Struct(">" + form).pack
 
 
-def pack_many(letter: str, values: list[Any]) -> bytes:
+def pack_numbers(letter: str, values: list[Any]) -> bytes:
     """The bytes of an array of numbers that is too long for the tables."""
     return Struct(f">{len(values)}{letter}" if len(letter) == 1 else ">" + letter * len(values)).pack(*values)
 
 
-def tag_section(tags: dict[int, bytes]) -> bytes:
+def encode_tag_section(tags: dict[int, bytes]) -> bytes:
     """The bytes of a tag section: the count, then the tagged fields by ascending tag."""
     out = [encode_uvarint(len(tags))]
     for tag in sorted(tags):
@@ -70,7 +70,7 @@ def tag_section(tags: dict[int, bytes]) -> bytes:
     return b"".join(out)
 
 
-def add_unknown(tags: dict[int, bytes], value: object, known: frozenset[int]) -> None:
+def add_unknown_tags(tags: dict[int, bytes], value: object, known: frozenset[int]) -> None:
     """Add the unknown tagged fields that `_tagged_fields` holds to `tags`. Raises Crude for a tag that is known."""
     unknown = unknown_tags(value, UNKNOWN)
     if not known.isdisjoint(unknown):
@@ -78,7 +78,7 @@ def add_unknown(tags: dict[int, bytes], value: object, known: frozenset[int]) ->
     tags.update(unknown)
 
 
-def unfit() -> None:
+def raise_crude() -> None:
     """Raise Crude: only plan_walker.py can judge this value."""
     raise codegen_support.Crude
 
@@ -164,7 +164,7 @@ class Writer(Lines):
         values += [value for _, value in after if value]
         form = "".join("x" if not value else letter for letter, value in before)
         rest = "".join("x" if not value else letter for letter, value in after)
-        table = self.constant("table", pack_table(form + variable.size, variable.each, rest))
+        table = self.constant("table", make_pack_table(form + variable.size, variable.each, rest))
         short = f"{table}[{length}]({', '.join(values)})"
         if variable.size == "h":
             self.put_values(short)
@@ -175,7 +175,7 @@ class Writer(Lines):
             with self.indented_block(f"elif {length} < {TWO_BYTES}:"):
                 size = [("B", f"{length} + 1 & 127 | 128"), ("B", f"{length} + 1 >> 7")]
                 self.put_values(self.pack_expression([*before, *size]), variable.value, self.pack_expression(after))
-        data = f"pack_many({variable.each!r}, {variable.value})" if numbers else variable.value
+        data = f"pack_numbers({variable.each!r}, {variable.value})" if numbers else variable.value
         with self.indented_block("else:"):
             if variable.size == "b":
                 self.put_values(
@@ -205,9 +205,9 @@ class EncoderSource:
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         unit.names.update(
-            Crude=codegen_support.Crude, BOOLS=BOOLS, add_unknown=add_unknown, pack_many=pack_many,
-            tag_section=tag_section, unfit=unfit, uuid_bytes=uuid_to_bytes, encode_number=encode_number,
-            encode_uvarint=encode_uvarint,
+            Crude=codegen_support.Crude, BOOLS=BOOLS, add_unknown_tags=add_unknown_tags, pack_numbers=pack_numbers,
+            encode_tag_section=encode_tag_section, raise_crude=raise_crude, uuid_bytes=uuid_to_bytes,
+            encode_number=encode_number, encode_uvarint=encode_uvarint,
         )  # fmt: skip
 
     def put_root(self, plan: Plan) -> None:
@@ -216,7 +216,7 @@ class EncoderSource:
         body.put_lines("def encode(v):")
         body.depth = 1
         if not plan.fields:
-            tags = self._put_tags(plan) + "(v)" if plan.flexible else "unfit()"
+            tags = self._put_tags(plan) + "(v)" if plan.flexible else "raise_crude()"
             body.put_lines(f"return {tags} if v else {bytes(plan.flexible)!r}")
         elif not _plan_has_arrays(plan):
             self.put_struct(body, plan, "v")
@@ -232,7 +232,7 @@ class EncoderSource:
     def put_struct(self, body: Writer, plan: Plan, value: str) -> None:
         """Put lines that encode the struct in the variable `value`."""
         if not plan.flexible:
-            body.put_lines(f"if len({value}) != {len(plan.fields)}:", "    unfit()")
+            body.put_lines(f"if len({value}) != {len(plan.fields)}:", "    raise_crude()")
         for field in plan.fields:
             self.put_field(body, field, f"{value}[{field.name!r}]")
         if plan.flexible:
@@ -351,8 +351,8 @@ class EncoderSource:
                 body.put_lines(f"if data != {default_bytes(field)!r}:", f"    tags[{field.tag}] = data")
         known = body.constant("known", frozenset(field.tag for field in plan.tagged))
         with body.indented_block(f"if {UNKNOWN!r} in v:"):
-            body.put_lines("n += 1", f"add_unknown(tags, v[{UNKNOWN!r}], {known})")
-        body.put_lines("if n != len(v):", "    raise Crude", "return tag_section(tags)")
+            body.put_lines("n += 1", f"add_unknown_tags(tags, v[{UNKNOWN!r}], {known})")
+        body.put_lines("if n != len(v):", "    raise Crude", "return encode_tag_section(tags)")
         body.add_function_to_unit()
         return name
 

@@ -66,7 +66,7 @@ def find_want_of_field(want: Want, name: str) -> Want:
     return want.get(name) if isinstance(want, dict) else None if want is None else ALL
 
 
-def parse_want(plan: Plan, paths: Iterable[str]) -> Want:
+def parse_wanted_paths(plan: Plan, paths: Iterable[str]) -> Want:
     """The tree of the fields that the paths name. Raises ValueError for a path that no version of the message has.
 
     Paths have no indices: an array is taken with all its elements. A word after a colon picks a form (`span`, `raw`,
@@ -142,7 +142,7 @@ def project_by_walking(
     after = walker.read(plan, at, end)
     if walker.remarks:
         raise Crude
-    return *project_walker(plan, want, errors, walker), after
+    return *make_view_of_walker(plan, want, errors, walker), after
 
 
 def make_walker_for_view(buf: bytes, want: Want, *, lenient: bool = False) -> Walker:
@@ -150,7 +150,7 @@ def make_walker_for_view(buf: bytes, want: Want, *, lenient: bool = False) -> Wa
     return Walker(buf, [] if _wants_byte_spans(want) else None, lenient=lenient)
 
 
-def project_walker(
+def make_view_of_walker(
     plan: Plan, want: Want, errors: bool, walker: Walker
 ) -> tuple[dict[str, Any], list[tuple[str, int]] | None]:
     """The view of what a walker has read, and the error codes that are not 0.
@@ -212,7 +212,7 @@ def _redact_secret(field: PlanField, value: Any) -> dict[str, int]:
     return redacted_json(FIXED.get(field.kind, size))
 
 
-def hide_secrets(plan: Plan, value: dict[str, Any], wanted: frozenset[str], place: str = "") -> None:
+def redact_secrets_in_place(plan: Plan, value: dict[str, Any], wanted: frozenset[str], place: str = "") -> None:
     """Redact the secrets in a message that was decoded in part, as a projection of a whole message does; a secret stays
     where `wanted` has `path:raw`.
     """
@@ -224,7 +224,7 @@ def hide_secrets(plan: Plan, value: dict[str, Any], wanted: frozenset[str], plac
         if field.plan is not None:
             for each in inner if field.array else (inner,):
                 if each is not None:
-                    hide_secrets(field.plan, each, wanted, path + ".")
+                    redact_secrets_in_place(field.plan, each, wanted, path + ".")
         elif field.secret and f"{path}:raw" not in wanted:
             value[field.name] = (
                 [_redact_secret(field, each) for each in inner] if field.array else _redact_secret(field, inner)

@@ -124,7 +124,7 @@ class _Compiler:
         if unknown := set(schema) - _KNOWN:
             raise ValueError(f"no keywords of a schema: {sorted(unknown)}")
         checks = [made for made in self._compile_checks(schema) if made is not None]
-        if self._is_open(schema):
+        if self._allows_unchecked_nesting(schema):
             checks.append(_check_nesting_depth)
         if not checks:
             return _accept_any_value
@@ -164,7 +164,7 @@ class _Compiler:
             known = self._made[name] = self.compile_check(self._find_definition(name))
         return known
 
-    def _is_open(self, schema: Schema) -> bool:
+    def _allows_unchecked_nesting(self, schema: Schema) -> bool:
         """Whether values may hold arrays or objects of which the schema says nothing."""
         said = schema.keys() - _SAYING_NOTHING
         if self._in_condition or said & (_OF_ANY - {"type"}):
@@ -172,19 +172,19 @@ class _Compiler:
         types = set(_python_types_of_names(schema["type"])) if "type" in said else _ALL
         return (list in types and "items" not in said) or (dict in types and not said & _OF_OBJECTS)
 
-    def whole_types(self, schema: Schema) -> frozenset[type]:
+    def types_that_always_fit(self, schema: Schema) -> frozenset[type]:
         """The types of which every value fits."""
         said = schema.keys() - _SAYING_NOTHING
         if not said:
             return _ALL - {dict, list}
         if said == {"$ref"}:
-            return self.whole_types(self._find_definition(schema["$ref"]))
+            return self.types_that_always_fit(self._find_definition(schema["$ref"]))
         if said == {"anyOf"}:
-            return frozenset().union(*(self.whole_types(each) for each in schema["anyOf"]))
+            return frozenset().union(*(self.types_that_always_fit(each) for each in schema["anyOf"]))
         if "type" not in said:
             return _NONE
         found = set(_python_types_of_names(schema["type"]))
-        if self._is_open(schema):
+        if self._allows_unchecked_nesting(schema):
             found -= {dict, list}
         others = said - {"type"}
         for keywords, types in (
@@ -199,7 +199,7 @@ class _Compiler:
         return frozenset(found)
 
     def _compile_property_rule(self, schema: Schema) -> Rule:
-        return self.whole_types(schema), self.compile_check(schema)
+        return self.types_that_always_fit(schema), self.compile_check(schema)
 
     def _compile_any_of(self, schema: Schema) -> Check:
         branches = [(self._list_types_of_schema(each), self.compile_check(each)) for each in schema["anyOf"]]

@@ -21,7 +21,7 @@ from decoders.errors import DecodeError
 from decoders.schema.api_declaration import Plan
 from decoders.schema.body_json_form import Hook, body_to_json
 from decoders.schema.codegen_support import Crude, Unit
-from decoders.schema.field_projection import ALL, Mode, Want, parse_want, project_by_walking
+from decoders.schema.field_projection import ALL, Mode, Want, parse_wanted_paths, project_by_walking
 from decoders.schema.plan_walker import Walker
 
 # A decoder's code is generated after this many calls, or this many bytes.
@@ -87,7 +87,7 @@ def _generate_and_decode_json(buf: bytes, at: int, end: int, table: Any) -> Any:
     return start(buf, at, end, table)  # type: ignore[name-defined]  # noqa: F821 - a global of the decoder
 
 
-def generate_begun_code(plan: Plan) -> None:
+def generate_code_of_used_decoders(plan: Plan) -> None:
     """Generate the code of the plan's decoders that have read messages with the walker so far.
 
     A process does so before it is forked, so that its copies need not do so each.
@@ -112,13 +112,15 @@ def get_decoder(plan: Plan, *, raw_uuids: bool = False) -> Decoder:
     failure: compare the offset. `raw_uuids` leaves UUIDs as 16 bytes (to compare speed with libraries that do).
     """
     key = ("decode", raw_uuids)
-    return plan.made.get(key) or _make_function(plan, key, ALL, Mode(raw_uuids=raw_uuids))
+    return plan.made.get(key) or _make_lazy_function(plan, key, ALL, Mode(raw_uuids=raw_uuids))
 
 
 def get_json_decoder(plan: Plan, hooks: Mapping[str, str] | None = None, reveal: bool = False) -> JsonDecoder:
     """The function that reads `buf[at:end]` in JSON form; its last argument is the table of hooks."""
     key = ("json", frozenset((hooks or {}).items()), reveal)
-    return plan.made.get(key) or _make_function(plan, key, ALL, Mode(json=True, reveal=reveal, hooks=dict(hooks or {})))
+    return plan.made.get(key) or _make_lazy_function(
+        plan, key, ALL, Mode(json=True, reveal=reveal, hooks=dict(hooks or {}))
+    )
 
 
 def get_projector(plan: Plan, paths: frozenset[str], errors: bool) -> Projector:
@@ -133,7 +135,9 @@ def get_projector(plan: Plan, paths: frozenset[str], errors: bool) -> Projector:
     made = plan.made.get(key)
     if made is None:
         errors = errors and plan_has_error_codes(plan)
-        made = _make_function(plan, key, parse_want(plan, paths), Mode(projection=True, errors=errors, reveal=False))
+        made = _make_lazy_function(
+            plan, key, parse_wanted_paths(plan, paths), Mode(projection=True, errors=errors, reveal=False)
+        )
     return made
 
 
@@ -154,7 +158,7 @@ def plan_has_error_codes(plan: Plan) -> bool:
     )
 
 
-def _make_function(plan: Plan, key: tuple[object, ...], want: Want, mode: Mode) -> Callable[..., Any]:
+def _make_lazy_function(plan: Plan, key: tuple[object, ...], want: Want, mode: Mode) -> Callable[..., Any]:
     """Make a decoder or projector that begins with the walker, and keep it in `plan.made`."""
     purpose = str(key[0])
     if mode.raw_uuids:

@@ -15,7 +15,14 @@ from decoders.errors import DecodeError, EncodeError, LimitExceeded, Malformed, 
 from decoders.limits import PARTS_MAX, REMARKS_MAX, TAGS_MAX, VALUES_MAX
 from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
-from decoders.schema.api_declaration import STRUCT_DEFAULT, Field, Plan, PlanField, is_default, least_size_of_element
+from decoders.schema.api_declaration import (
+    STRUCT_DEFAULT,
+    Field,
+    Plan,
+    PlanField,
+    equals_default,
+    least_size_of_element,
+)
 from decoders.wire.format_and_escape_text import format_bytes
 from decoders.wire.primitive_types import (
     LETTERS,
@@ -23,7 +30,7 @@ from decoders.wire.primitive_types import (
     RANGES,
     STRUCTS,
     VARINTS,
-    check_left,
+    check_bytes_left,
     encode_number,
     encode_size,
     encode_text,
@@ -130,7 +137,7 @@ class Walker:
         if len(self.remarks) < REMARKS_MAX:
             self.remarks.append(remark)
 
-    def _check_varint(self, path: str, at: int, after: int) -> None:
+    def _remark_long_varint(self, path: str, at: int, after: int) -> None:
         """Note a varint whose last byte adds nothing to its value."""
         if after - at > 1 and not self._buf[after - 1]:
             self._add_remark(ReadingRemark("varint", path, at, f"a varint of {after - at} bytes, the last of them 0"))
@@ -139,12 +146,12 @@ class Walker:
         """The length or count before a value, and the offset after it."""
         size, after = read_size(wide, field.compact, nullable or self._lenient, self._buf, at, end)
         if field.compact:
-            self._check_varint(path, at, after)
+            self._remark_long_varint(path, at, after)
         if size < 0 and not nullable:
             self._add_remark(ReadingRemark("null", path, at, NULL_FORBIDDEN))
         return size, after
 
-    def _count_values(self, count: int, at: int) -> None:
+    def _charge_values(self, count: int, at: int) -> None:
         self._left -= count
         if self._left < 0:
             raise LimitExceeded(f"more than {VALUES_MAX} values in one message", offset=at)
@@ -161,7 +168,7 @@ class Walker:
         if field.array:
             at = call_at_path(path, self._read_array, field, at, end, into, path)
         elif field.plan is not None:
-            at = call_at_path(path, self._read_inner, field, at, end, into, path)
+            at = call_at_path(path, self._read_struct_field, field, at, end, into, path)
         else:
             into[field.name], at = call_at_path(path, self._read_leaf, field, at, end, path)
         return at
@@ -172,7 +179,7 @@ class Walker:
         value, after = read_number(field.kind, self._buf, at, end)
         self._note_span(path, at, after, "value", value)
         if field.kind in VARINTS:
-            self._check_varint(path, at, after)
+            self._remark_long_varint(path, at, after)
         return value, after
 
     def _read_sized(self, field: PlanField, nullable: bool, at: int, end: int, path: str) -> tuple[object, int]:
@@ -196,8 +203,8 @@ class Walker:
         if count < 0:
             into[field.name] = None
             return at
-        check_left(count, least_size_of_element(field), at, end)
-        self._count_values(count * count_values_of_element(field), at)
+        check_bytes_left(count, least_size_of_element(field), at, end)
+        self._charge_values(count * count_values_of_element(field), at)
         if self.spans is None:
             found = read_numbers(field, self._buf, at, count)
             if found is not None:
@@ -220,7 +227,7 @@ class Walker:
             return self._read_sized(field, False, at, end, path)
         return self._read_leaf(field, at, end, path)
 
-    def _read_inner(self, field: PlanField, at: int, end: int, into: dict[str, Any], path: str) -> int:
+    def _read_struct_field(self, field: PlanField, at: int, end: int, into: dict[str, Any], path: str) -> int:
         assert field.plan is not None
         if field.nullable:
             if field.tag is None:
@@ -228,7 +235,7 @@ class Walker:
                 null = isinstance(number, int) and number < 0
             else:
                 number, after = read_uvarint(self._buf, at, end)
-                self._check_varint(path, at, after)
+                self._remark_long_varint(path, at, after)
                 null = number == 0
             self._note_span(path, at, after, "flag", number)
             at = after
@@ -242,12 +249,12 @@ class Walker:
     def _read_tags(self, plan: Plan, at: int, end: int, into: dict[str, Any], prefix: str) -> int:
         count, after = read_uvarint(self._buf, at, end)
         self._note_span(prefix + UNKNOWN, at, after, "tags", count)
-        self._check_varint(prefix + UNKNOWN, at, after)
+        self._remark_long_varint(prefix + UNKNOWN, at, after)
         at = after
-        check_left(count, TAG_LEAST, at, end)
+        check_bytes_left(count, TAG_LEAST, at, end)
         if count > TAGS_MAX:
             raise LimitExceeded(f"more than {TAGS_MAX} tagged fields in one struct", offset=at)
-        self._count_values(count, at)
+        self._charge_values(count, at)
         known = {field.tag: field for field in plan.tagged}
         unknown: dict[int, bytes] = {}
         before: list[int] = []
@@ -258,8 +265,8 @@ class Walker:
             field = known.get(tag)
             path = prefix + (field.name if field is not None else f"{UNKNOWN}.{tag}")
             self._note_span(path, start, at, "tag", tag)
-            self._check_varint(path, start, middle)
-            self._check_varint(path, middle, at)
+            self._remark_long_varint(path, start, middle)
+            self._remark_long_varint(path, middle, at)
             if before and tag <= before[-1]:
                 if tag in before:
                     self._add_remark(ReadingRemark("tag_twice", path, start, f"tag {tag} again"))
@@ -384,7 +391,7 @@ def _check_field_names(plan: Plan, value: Mapping[Any, Any], prefix: str) -> Non
         absent = plan.absent.get(name)
         if absent is None:
             raise EncodeError(f"no such field; there are {', '.join(sorted(names)) or 'none'}", path=f"{prefix}{name}")
-        if not absent.ignorable and not is_default(absent, value[name]):
+        if not absent.ignorable and not equals_default(absent, value[name]):
             raise EncodeError(_describe_versions_of_field(absent, plan.version), path=prefix + absent.name)
 
 
@@ -396,7 +403,7 @@ def _write_field(field: PlanField, value: object, out: list[bytes], path: str) -
     if field.array:
         _write_array(field, value, out, path)
     elif field.plan is not None:
-        _write_inner(field, value, out, path)
+        _write_struct_field(field, value, out, path)
     else:
         _write_leaf(field, field.nullable, value, out, path)
 
@@ -444,7 +451,7 @@ def _write_array(field: PlanField, value: object, out: list[bytes], path: str) -
             _write_leaf(field, False, element, out, place)
 
 
-def _write_inner(field: PlanField, value: object, out: list[bytes], path: str) -> None:
+def _write_struct_field(field: PlanField, value: object, out: list[bytes], path: str) -> None:
     assert field.plan is not None
     if value == STRUCT_DEFAULT:
         value = {}

@@ -119,12 +119,12 @@ class _TextWalker(Walker):
 
 
 @cache
-def _reader_of_version(key: int, version: int) -> ApiReader:
+def _make_api_reader_of_version(key: int, version: int) -> ApiReader:
     return ApiReader(key, version, _NO_NEEDS)
 
 
 @cache
-def _kind_or_free_text(message: str, path: str) -> Kind | None:
+def _kind_of_path_with_indices(message: str, path: str) -> Kind | None:
     return kind_of_field(message, _INDEX.sub("", path)) if "[" in path else kind_of_field(message, path)
 
 
@@ -172,9 +172,9 @@ class Scrubber:
         self, data: bytes, key: int, version: int, topic_name: TopicNames, *, whole: bool = True, depth: int = 0
     ) -> bytes:
         """A request, scrubbed, with its size field; if not `whole`, bytes at its end are missing."""
-        return _FrameScrubber(self, _reader_of_version(key, version), "request", topic_name, depth).scrub_frame(
-            data, whole=whole
-        )
+        return _FrameScrubber(
+            self, _make_api_reader_of_version(key, version), "request", topic_name, depth
+        ).scrub_frame(data, whole=whole)
 
     def scrub_response(
         self,
@@ -197,7 +197,7 @@ class Scrubber:
             head = self.replace_numbers_of_start(data, "response", alone=not depth)[: _FIXED["response"]]
             return head + GARBAGE * (len(data) - len(head))
         return _FrameScrubber(
-            self, _reader_of_version(key, version), "response", topic_name, depth, asked or {}
+            self, _make_api_reader_of_version(key, version), "response", topic_name, depth, asked or {}
         ).scrub_frame(data, whole=whole)
 
     def replace_numbers_of_start(self, data: bytes, side: Side, *, alone: bool = False) -> bytes:
@@ -253,7 +253,7 @@ class Scrubber:
         self, message: str, path: str, data: bytes, root: Mapping[str, Any], asked: Mapping[str, Any]
     ) -> bytes:
         """The scrubbed value of a field that holds neither a structure nor records."""
-        kind = _kind_or_free_text(message, path)
+        kind = _kind_of_path_with_indices(message, path)
         names = self.names
         if kind == "sibling":
             return names.replace_bytes(_kind_by_sibling(path, data, root, asked, names), data)
@@ -372,7 +372,7 @@ class _FrameScrubber:
 
     def _scrub_field(self, message: str, path: str, data: bytes, root: Mapping[str, Any]) -> bytes:
         scrubber = self._scrubber
-        kind = _kind_or_free_text(message, path)
+        kind = _kind_of_path_with_indices(message, path)
         if kind == "records":
             return scrubber.scrub_records_field(
                 data, find_topic_at_path(self._api_reader.key, root, path, self._topic_name)
@@ -381,10 +381,10 @@ class _FrameScrubber:
             name = self._holders.get(_INDEX.sub("", path))
             return (scrubber.scrub_structure(name, data) if name else None) or FILLER * len(data)
         if kind in ("request", "response"):
-            return self._scrub_enclosed_frame(kind == "request", data)
+            return self._scrub_enveloped_frame(kind == "request", data)
         return scrubber.scrub_text_field(message, path, data, root, self._asked)
 
-    def _scrub_enclosed_frame(self, asks: bool, data: bytes) -> bytes:
+    def _scrub_enveloped_frame(self, asks: bool, data: bytes) -> bytes:
         """The frame in an Envelope, which has no size field, scrubbed."""
         frame = len(data).to_bytes(_SIZE, "big") + data
         scrubber, depth = self._scrubber, self._depth + 1
@@ -400,7 +400,7 @@ class _FrameScrubber:
             return GARBAGE * len(data)
         if asks:
             return scrubber.scrub_request(frame, head.api_key, head.api_version, self._topic_name, depth=depth)[_SIZE:]
-        known = _reader_of_version(head.api_key, head.api_version).known
+        known = _make_api_reader_of_version(head.api_key, head.api_version).known
         return scrubber.scrub_response(
             frame, head.api_key if known else None, head.api_version, self._topic_name, depth=depth
         )[_SIZE:]

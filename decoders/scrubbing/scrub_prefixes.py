@@ -11,7 +11,7 @@ from typing import Final
 
 import google_crc32c
 
-from decoders.protocols.read_connection_prefix import PROXY_1, PROXY_2, PrefixHead, list_heads
+from decoders.protocols.read_connection_prefix import PROXY_1, PROXY_2, PrefixHead, list_prefix_heads
 from decoders.scrubbing.replace_names import FILLER, NameReplacer
 
 __all__ = ["scrub_prefix"]
@@ -33,7 +33,7 @@ def scrub_prefix(names: NameReplacer, asked: bytes, answered: bytes) -> tuple[by
     """
     asked_parts, answered_parts = [], []
     at = answer_at = 0
-    for head in list_heads(asked, answered):
+    for head in list_prefix_heads(asked, answered):
         its = asked[at : at + head.size], answered[answer_at : answer_at + head.answer_size]
         made, answer = _scrub_prefix_head(names, head, *its)
         asked_parts.append(made)
@@ -147,11 +147,11 @@ def _scrub_http(names: NameReplacer, data: bytes) -> bytes:
         head = re.compile(rb"\r?\n\r?\n").search(data, at)
         end = head.end() if head is not None else len(data)
         lines = data[at:end].splitlines(keepends=True)
-        out += _scrub_first_line(names, lines[0])
-        out += b"".join(map(_scrub_header_line, lines[1:]))
+        out += _scrub_http_first_line(names, lines[0])
+        out += b"".join(map(_scrub_http_header_line, lines[1:]))
         at = end
         if b"chunked" in data[at - len(b"".join(lines)) : at].lower():
-            made, at = _scrub_chunks(data, at)
+            made, at = _scrub_http_chunks(data, at)
             out += made
         while at < len(data) and not data.startswith((b"CONNECT ", b"HTTP/1."), at):  # the content of an answer
             out += FILLER
@@ -159,21 +159,21 @@ def _scrub_http(names: NameReplacer, data: bytes) -> bytes:
     return out
 
 
-def _scrub_first_line(names: NameReplacer, line: bytes) -> bytes:
+def _scrub_http_first_line(names: NameReplacer, line: bytes) -> bytes:
     if line.startswith(b"CONNECT "):
         method, target, rest = line.split(b" ", 2)
         return b" ".join((method, names.replace_bytes("hosts", target), rest))
     return line[:12] + re.sub(rb"[^ \r\n]", FILLER, line[12:])
 
 
-def _scrub_header_line(line: bytes) -> bytes:
+def _scrub_http_header_line(line: bytes) -> bytes:
     if _FRAMING.match(line):
         return line
     name, colon, value = line.partition(b":")
     return name + colon + re.sub(rb"[^ \r\n]", FILLER, value)
 
 
-def _scrub_chunks(data: bytes, at: int) -> tuple[bytes, int]:
+def _scrub_http_chunks(data: bytes, at: int) -> tuple[bytes, int]:
     """The chunks of an answer with other content, and the offset behind them."""
     out = b""
     while (line := _CHUNK.match(data, at)) is not None:

@@ -67,13 +67,13 @@ class _OverwrittenBytes:
         self.ranges: list[_Range] = []
         self._noise = noise
 
-    def overwrite_range(self, at: int, end: int) -> None:
+    def overwrite_and_note_range(self, at: int, end: int) -> None:
         if at < end:
             self.data[at:end] = FILLER * (end - at)
             self.ranges.append((at, end))
 
     @property
-    def count_most_letters(self) -> int:
+    def overwritten_size(self) -> int:
         return sum(end - at for at, end in self.ranges)
 
     def make_bytes(self, letter_count: int) -> bytes:
@@ -152,7 +152,7 @@ class _FieldScrubber:
                 for self._topic in dict.fromkeys((topic, None)) if count else ():
                     made = self._overwrite_records(plain, count, control=bool(attributes & CONTROL))
                     found = compress_to_exact_size(
-                        codec, (made.make_bytes, made.count_most_letters), len(packed), packed, 2
+                        codec, (made.make_bytes, made.overwritten_size), len(packed), packed, 2
                     )
                     if found is not None:
                         if self._topic != topic:
@@ -205,7 +205,7 @@ class _FieldScrubber:
         else:
             self._sample(data[slice(*value)])
         for begin, finish in parts:
-            made.overwrite_range(begin, finish)
+            made.overwrite_and_note_range(begin, finish)
         return end
 
     def _scrub_key_and_value(
@@ -221,7 +221,7 @@ class _FieldScrubber:
         for (at, end), name, text in zip((key, value), found, texts, strict=True):
             new = self._rewrite(name, text) if name is not None and text else None
             if new is None:
-                made.overwrite_range(at, end)
+                made.overwrite_and_note_range(at, end)
             else:
                 made.data[at:end] = new
 
@@ -243,7 +243,7 @@ class _FieldScrubber:
             return made.make_bytes(0)
         self._overwrite_message_set(inner, magic)
         made.note_message(next(_locate_messages(data)))
-        found = compress_to_exact_size(codec, (inner.make_bytes, inner.count_most_letters), len(packed), packed, magic)
+        found = compress_to_exact_size(codec, (inner.make_bytes, inner.overwritten_size), len(packed), packed, magic)
         if found is None:
             self._counts["emptied"] += 1
             made.data[_MESSAGE_ATTRIBUTES_AT] &= ~CODEC_MASK
@@ -264,8 +264,8 @@ class _FieldScrubber:
                     self._scrub_key_and_value(made, data, keyed, valued, control=False)
                 else:
                     self._sample(data[slice(*valued)])
-                    made.overwrite_range(*keyed)
-                    made.overwrite_range(*valued)
+                    made.overwrite_and_note_range(*keyed)
+                    made.overwrite_and_note_range(*valued)
                 self._counts["records"] += 1
                 at = each[0][1]
         except DecodeError:

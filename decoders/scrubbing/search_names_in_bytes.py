@@ -59,7 +59,7 @@ class NameSearch:
         self.found: set[bytes] = set()
         self._heads: dict[bytes, list[tuple[bytes, bytes]]] = {}
         for run, name in names.items():
-            for form in _search_forms(run):
+            for form in _encodings_to_search_for(run):
                 self._heads.setdefault(form[:_LEAST], []).append((form, name))
         self._seen: set[bytes] = set()
 
@@ -81,7 +81,7 @@ class NameSearch:
                         self.found.update(name for form, name in heads[head] if run.startswith(form, at))
 
 
-def _search_forms(run: bytes) -> Iterator[bytes]:
+def _encodings_to_search_for(run: bytes) -> Iterator[bytes]:
     """The forms of a text to search for: plain, in hexadecimal, and in base64 at each of three alignments."""
     yield run
     yield run.hex().encode()

@@ -297,7 +297,7 @@ class Stitcher:
 
     def _adopt_run(self, state: list[object]) -> list[Row]:
         """Begin a run, and check whether it agrees with the exact state."""
-        with _parts_may_be_malformed():
+        with _raise_malformed_for_bad_parts():
             if not state or state[0] is not True:
                 self._run = AdoptedRun(self._engine, state)
                 return []
@@ -319,7 +319,7 @@ class Stitcher:
         if isinstance(run, AdoptedConnection):
             correction = run.make_row_correction()
             return [Ended.make_resumed(correction.connection_info, row) for row in more], correction
-        with _parts_may_be_malformed():
+        with _raise_malformed_for_bad_parts():
             run.match_orphan_responses(more)
         return cast(list[Row], self._engine.pairer.feed([])), run.make_row_correction()
 
@@ -329,7 +329,7 @@ class Stitcher:
         if run is None or not state or not isinstance(state[0], int | None):
             raise Malformed("the end of no run")
         if run.agreed:
-            with _parts_may_be_malformed():
+            with _raise_malformed_for_bad_parts():
                 run.apply_end_state(state)
             return []
         if self._reread is None:
@@ -341,7 +341,7 @@ class Stitcher:
 
 
 @contextmanager
-def _parts_may_be_malformed() -> Iterator[None]:
+def _raise_malformed_for_bad_parts() -> Iterator[None]:
     """Turn errors in reading a part into Malformed."""
     try:
         yield

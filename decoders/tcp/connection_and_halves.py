@@ -250,9 +250,9 @@ class Half:
     def end_patience(self, time_ns: int, packet: int) -> None:
         """End patience with what the mark holds, and set the mark to what is known at this time."""
         self.sure = self._find_sure_number()
-        self.set_mark(time_ns, packet)
+        self.set_patience_mark(time_ns, packet)
 
-    def set_mark(self, time_ns: int, packet: int) -> None:
+    def set_patience_mark(self, time_ns: int, packet: int) -> None:
         """Set the mark to what is known at this time."""
         top = self.held[-1][1] if self.held else 0
         self.mark = (self.acked, top, self.peer.packets, self.packets + self.peer.packets, packet, time_ns)
@@ -285,21 +285,21 @@ class Half:
                 at = max(at, held[index][1])
                 index += 1
 
-    def take_first_held(self) -> Entry:
+    def take_first_held_segment(self) -> Entry:
         """Remove and give the first segment held."""
         assert isinstance(self.held, list)
         entry: Entry = self.held.pop(0)
         self.held = self.held or ()
         return entry
 
-    def held_end(self) -> int:
+    def end_of_held_bytes(self) -> int:
         """The number behind all that is held: a FIN takes one, as it does when it is given."""
         if not self.held:
             return self.place
         _, end, _, _, _, _, role = self.held[-1]
         return end + (role == ENDS)
 
-    def next_segment(self) -> Entry | None:
+    def next_deliverable_segment(self) -> Entry | None:
         """The segment that can be given next, if there is one."""
         if not self.held:
             return None

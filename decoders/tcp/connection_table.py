@@ -210,7 +210,7 @@ class Waiting:
         return connection in self._rows
 
     def add(self, connection: Connection) -> None:
-        """Add a connection that begins to wait; call `note_due` for it then."""
+        """Add a connection that begins to wait; call `note_due_time` for it then."""
         self._count += 1
         self._rows[connection] = self._count, _NEVER
 
@@ -219,14 +219,14 @@ class Waiting:
         self._rows.pop(connection, None)
         self._drop_stale_due_times()
 
-    def note_due(self, connection: Connection, reset: tuple[int, int] | None) -> None:
+    def note_due_time(self, connection: Connection, reset: tuple[int, int] | None) -> None:
         """Note the time of a connection that waits, after segments came or something was done to it."""
         number, noted_ns = self._rows[connection]
         due_ns = connection.earliest_due_ns(reset)
         if due_ns < noted_ns:
             self._push_due_time(connection, number, due_ns)
 
-    def take_due(self, time_ns: int, resets: Resets, most: int) -> list[Connection]:
+    def take_due_connections(self, time_ns: int, resets: Resets, most: int) -> list[Connection]:
         """The connections whose time has come, at most `most`, in the order in which they began to wait.
 
         Each of them is to be noted again, or discarded.

@@ -99,10 +99,10 @@ class PacketsAtPoints:
         """The segments that are no copies of earlier ones; of one that is partly a copy, the new bytes."""
         out: list[Segment] = []
         for segment in segments:
-            out += self._keep_segment(segment)
+            out += self._cut_out_copied_bytes(segment)
         return out
 
-    def sightings(self, packet: int | None, *, last: bool) -> Sightings:
+    def sightings_of_packet(self, packet: int | None, *, last: bool) -> Sightings:
         """When the points saw the first or the last byte of a packet that was given."""
         known = self._given.get(packet or 0)
         if known is None:
@@ -116,7 +116,7 @@ class PacketsAtPoints:
         direction = None if known is None else self._directions.get(known[0])
         return (set(), 0) if direction is None else (set(direction.seen), direction.began_ns)
 
-    def _keep_segment(self, segment: Segment) -> list[Segment]:
+    def _cut_out_copied_bytes(self, segment: Segment) -> list[Segment]:
         key, time_ns, packet, seq, ack, flags, payload, cut = segment
         size = len(payload) + cut
         begin = (seq + 1) & MASK if flags & SYN else seq

@@ -88,7 +88,7 @@ class Delivery:
         """Give what can be given, in the order in which it was captured."""
         first, second = connection.first, connection.second
         while True:
-            entry, other = first.next_segment(), second.next_segment()
+            entry, other = first.next_deliverable_segment(), second.next_deliverable_segment()
             if entry is None and other is None:
                 entry, other = find_deadlock(first, second)
                 if entry is None:
@@ -172,7 +172,7 @@ class Delivery:
 
     def _deliver_first_held(self, half: Half) -> None:
         """Give the first held segment of a half."""
-        start, end, time_ns, packet, _, data, role = half.take_first_held()
+        start, end, time_ns, packet, _, data, role = half.take_first_held_segment()
         half.held_size -= len(data) + SEGMENT_COST
         self.held -= len(data) + SEGMENT_COST
         half.place = end
@@ -372,7 +372,7 @@ class Reassembly:
             if not half.started and not half.held:
                 half.begin_stream(start)
             if start > half.place - FAR:
-                start = max(start, half.held_end())
+                start = max(start, half.end_of_held_bytes())
         elif not size and not role:
             if not (half.started or half.held or half.sent):
                 half.sent = start
@@ -565,13 +565,13 @@ class Reassembly:
             self._waiting.add(connection)
             for half in (connection.first, connection.second):
                 half.sure = 0
-                half.set_mark(self._delivery.time_ns, self._delivery.packet)
+                half.set_patience_mark(self._delivery.time_ns, self._delivery.packet)
         if not connection.reset:
             self._resets.pop(connection, None)
         elif connection not in self._resets:
             self._resets[connection] = (self._delivery.time_ns, self._delivery.packet)
         if waits:
-            self._waiting.note_due(connection, self._resets.get(connection))
+            self._waiting.note_due_time(connection, self._resets.get(connection))
 
     def _give_up_longest_waiting(self) -> None:
         """Give up what was waited for longest, until less is held."""
@@ -593,7 +593,7 @@ class Reassembly:
         self._look_packet = self._delivery.packet
         if len(self._waiting) <= LOOK_MAX:
             self._look_ns = time_ns + PATIENCE_NS
-        for connection in self._waiting.take_due(time_ns, self._resets, LOOK_MAX):
+        for connection in self._waiting.take_due_connections(time_ns, self._resets, LOOK_MAX):
             self._pass_time_on_connection(connection, idle=idle)
             if not connection.over:
                 connection.leave_fast_path()
@@ -651,7 +651,7 @@ class Reassembly:
             self._resets[connection] = reset
         if waiting:
             self._waiting.add(connection)
-            self._waiting.note_due(connection, reset)
+            self._waiting.note_due_time(connection, reset)
         return connection
 
     def export(self) -> bytes:
@@ -682,7 +682,7 @@ class Reassembly:
         self._waiting = Waiting()
         for connection in dict.fromkeys(known[number] for number in waiting):
             self._waiting.add(connection)
-            self._waiting.note_due(connection, self._resets.get(connection))
+            self._waiting.note_due_time(connection, self._resets.get(connection))
         self._delivery.held = sum(connection.held_size for connection in known.values())
 
 

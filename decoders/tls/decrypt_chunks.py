@@ -179,7 +179,7 @@ class Decryption:
                 self._end_connection(state, time_ns, packet)
             self._out.append(chunk)
         elif isinstance(state, PossibleTlsConnection):
-            self._decide_by_chunk(state, chunk)
+            self._decide_whether_tls_by_chunk(state, chunk)
         else:
             self._feed_connection(state, chunk)
 
@@ -202,7 +202,7 @@ class Decryption:
 
     # Recognition by the first bytes.
 
-    def _decide_by_chunk(self, look: PossibleTlsConnection, chunk: Chunk) -> None:
+    def _decide_whether_tls_by_chunk(self, look: PossibleTlsConnection, chunk: Chunk) -> None:
         half, time_ns, _, data = chunk
         connection = half.connection
         if isinstance(data, Gap):
@@ -238,7 +238,7 @@ class Decryption:
             look.chunks.append(chunk)
             self._set_whether_tls(look, NOT_TLS)
         else:
-            self._decide_by_midstream_chunk(look, chunk, data)
+            self._decide_whether_tls_midstream(look, chunk, data)
 
     def _read_prefix_chunk(self, look: PossibleTlsConnection, chunk: Chunk, data: bytes) -> bool:
         """Take a chunk for the prefix of a connection (read_connection_prefix.py); False where there is none."""
@@ -279,7 +279,7 @@ class Decryption:
             for parts in look.spoken.values():
                 parts.clear()
 
-    def _decide_by_midstream_chunk(self, look: PossibleTlsConnection, chunk: Chunk, data: bytes) -> None:
+    def _decide_whether_tls_midstream(self, look: PossibleTlsConnection, chunk: Chunk, data: bytes) -> None:
         """Look at a chunk of a connection whose beginning is not in the capture; it may start inside a record."""
         half, time_ns, _, _ = chunk
         look.chunks.append(chunk)

@@ -429,7 +429,7 @@ class TlsConnection:
 
     def _try_record_without_key(self, side: TlsSide, buf: bytes, view: memoryview, at: int, end: int) -> bool:
         """Handle a record without a key: wait, search for a record that another key opens, or give up. False: wait."""
-        if self._lacks_only_key() and self.keys.has_found_more_secrets():
+        if self._lacks_only_key() and self.keys.look_for_more_secrets():
             side.cipher = self._find_epoch_cipher(side, side.epoch)
             if side.cipher is not None:
                 return self._try_take_record(side, buf, view, at, end)

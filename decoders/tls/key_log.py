@@ -135,7 +135,7 @@ class KeyLog:
         """The number of known secrets of a client random."""
         return len(self._secrets.get(client_random, ()))
 
-    def has_found_more_secrets(self) -> bool:
+    def look_for_more_secrets(self) -> bool:
         """Call `look_further` unless it was called before; whether new secrets were found."""
         look, self.look_further = self.look_further, None
         before = self.version
@@ -295,7 +295,7 @@ class TlsSessions:
 
     def find_master_secret(self, identities: Sequence[bytes], time_ns: int, keys: KeyLog) -> bytes | None:
         """The master secret of the session that a connection at this time resumes; None where it is not known."""
-        for origin in self._earlier_connections(identities, time_ns):
+        for origin in self._earlier_connections_of_session(identities, time_ns):
             found = origin.find_master_secret(keys)
             if found is not None:
                 return found
@@ -309,7 +309,7 @@ class TlsSessions:
             lines = f"{MASTER_SECRET} {origin.client_random.hex()} {master.hex()}\n".encode()
         return lines
 
-    def _earlier_connections(self, identities: Sequence[bytes], time_ns: int) -> Iterator[SecretOrigin]:
+    def _earlier_connections_of_session(self, identities: Sequence[bytes], time_ns: int) -> Iterator[SecretOrigin]:
         """The earlier connections of the session, the latest first."""
         for _ in range(_CHAIN_MAX):
             found = [self._origins[each] for each in identities if each in self._origins]

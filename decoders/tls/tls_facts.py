@@ -37,7 +37,7 @@ _CERTIFICATE: Final = re.compile(
 _SERVER_NAME: Final = re.compile(", for ([^ ,;]+)")
 
 
-def _quote(name: str) -> str:
+def _quote_name(name: str) -> str:
     """A name of a certificate, in quotes where it holds a word that stands between two names."""
     if not _BETWEEN_NAMES.search(name):
         return name
@@ -158,8 +158,8 @@ class TlsFacts:
         for whose, certificate in (("certificate", self.certificate), ("client certificate", self.client_certificate)):
             if certificate is not None:
                 subject, issuer, expires, hosts = certificate
-                known = f"{_quote(subject or 'without a name')}{f' for {_quote(hosts)}' if hosts else ''}"
-                parts.append(f"{whose} {known} by {_quote(issuer or 'nobody')} until {expires}")
+                known = f"{_quote_name(subject or 'without a name')}{f' for {_quote_name(hosts)}' if hosts else ''}"
+                parts.append(f"{whose} {known} by {_quote_name(issuer or 'nobody')} until {expires}")
         if self.answer_ns and self.hello_ns and not self.offered:
             parts.append(f"hello answered after {(self.answer_ns - self.hello_ns) / 1e6:.3f} ms")
         parts += self.alerts

@@ -223,10 +223,10 @@ class _ProtobufSpans(ProtobufReader):
         self._parts.add(path, after, "value", _format_value(value), "unknown")
         return value, after
 
-    def form_any(self, found: dict[str, Any], depth: int) -> dict[str, Any]:
+    def any_message_to_json(self, found: dict[str, Any], depth: int) -> dict[str, Any]:
         """The form of a message of any type, whose bytes have been noted."""
         outer, self._inside = self._inside, True
         try:
-            return super().form_any(found, depth)
+            return super().any_message_to_json(found, depth)
         finally:
             self._inside = outer

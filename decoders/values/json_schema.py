@@ -62,7 +62,7 @@ class JsonSchema:
         """Where a value does not fit, and which word of the schema says so; the value itself is not in the text."""
         return _JsonCheck().find_misfit(self, self.root, value, "", 0)
 
-    def matches(self, pattern: str, text: str) -> bool:
+    def pattern_occurs_in(self, pattern: str, text: str) -> bool:
         """Whether a pattern occurs in a text; True where the pattern cannot be read."""
         import re2  # type: ignore[import-untyped]  # it ships no types; and it takes 5 ms, and few schemas have a pattern
 
@@ -102,7 +102,7 @@ class _JsonCheck:
         if not isinstance(schema, dict):
             return None
         reference = schema.get("$ref")
-        if isinstance(reference, str) and (target := find_reference(home, reference)) is not None:
+        if isinstance(reference, str) and (target := find_referenced_schema(home, reference)) is not None:
             found = self.find_misfit(*target, value, path, depth + 1)
             if found is not None:
                 return found
@@ -112,7 +112,7 @@ class _JsonCheck:
                 return found
         return None
 
-    def has_budget_for(self, count: int) -> bool:
+    def spend_budget(self, count: int) -> bool:
         """Whether so many parts of a schema, or of a value, may be looked at, which are small steps."""
         self.left -= count // 16
         return self.left >= 0
@@ -127,7 +127,7 @@ class _JsonCheck:
         if names and not any(_TYPES[name](value) for name in names if name in _TYPES):
             return f"{place}: no {' or '.join(names)[:100]}"
         allowed = schema.get("enum")
-        if isinstance(allowed, list) and self.has_budget_for(len(allowed)) and value not in allowed:
+        if isinstance(allowed, list) and self.spend_budget(len(allowed)) and value not in allowed:
             return f"{place}: not one of the enum"
         if "const" in schema and value != schema["const"]:
             return f"{place}: not the const"
@@ -136,7 +136,7 @@ class _JsonCheck:
             if isinstance(bound, int | float) and _TYPES[kind](value) and not fits(value, bound):
                 return f"{place}: {word} {bound}"
         pattern = schema.get("pattern")
-        if isinstance(pattern, str) and isinstance(value, str) and not home.matches(pattern, value):
+        if isinstance(pattern, str) and isinstance(value, str) and not home.pattern_occurs_in(pattern, value):
             return f"{place}: does not match the pattern"
         return None
 
@@ -146,7 +146,7 @@ class _JsonCheck:
         if not isinstance(value, dict):
             return None
         required, properties = schema.get("required"), schema.get("properties")
-        for name in required if isinstance(required, list) and self.has_budget_for(len(required)) else ():
+        for name in required if isinstance(required, list) and self.spend_budget(len(required)) else ():
             if isinstance(name, str) and name not in value:
                 return f"{path or 'the value'}: {name} is missing"
         properties = properties if isinstance(properties, dict) else {}
@@ -154,10 +154,10 @@ class _JsonCheck:
         patterns = patterns if isinstance(patterns, dict) else {}
         others = schema.get("additionalProperties", True)
         for name, inner in value.items():
-            if not self.has_budget_for(len(patterns)):
+            if not self.spend_budget(len(patterns)):
                 return None
             schemas = [properties[name]] if name in properties else []
-            schemas += [each for pattern, each in patterns.items() if home.matches(pattern, name)]
+            schemas += [each for pattern, each in patterns.items() if home.pattern_occurs_in(pattern, name)]
             for each in schemas or [others]:
                 found = self.find_misfit(home, each, inner, f"{path}.{name}" if path else name, depth + 1)
                 if found is not None:
@@ -205,7 +205,7 @@ def _list_or_empty(schema: Mapping[str, Any], word: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def find_reference(home: JsonSchema, reference: str) -> tuple[JsonSchema, Any] | None:
+def find_referenced_schema(home: JsonSchema, reference: str) -> tuple[JsonSchema, Any] | None:
     """The schema that a `$ref` names, with its document; None where it is in neither this one nor one referred to."""
     document, _, pointer = reference.partition("#")
     if document:

@@ -59,10 +59,10 @@ def unwrap_connect_envelope(value: Mapping[str, Any]) -> tuple[str | None, Any]:
     if schema is None:
         return None, value["payload"]
     name = schema.get("name")
-    return name if isinstance(name, str) else None, _form_payload(schema, value["payload"])
+    return name if isinstance(name, str) else None, _payload_to_json(schema, value["payload"])
 
 
-def _form_payload(schema: Any, value: Any) -> Any:
+def _payload_to_json(schema: Any, value: Any) -> Any:
     """A part of the payload; what does not fit its schema stays as it is. The depth is that of the JSON text."""
     if value is None or not isinstance(schema, dict):
         return value
@@ -75,12 +75,12 @@ def _form_payload(schema: Any, value: Any) -> Any:
         for field in fields if isinstance(fields, list) else ():
             inner = field.get("field") if isinstance(field, dict) else None
             if isinstance(inner, str) and inner in value:
-                found[inner] = _form_payload(field, value[inner])
+                found[inner] = _payload_to_json(field, value[inner])
         return found
     if kind == "array" and isinstance(value, list):
-        return [_form_payload(schema.get("items"), each) for each in value]
+        return [_payload_to_json(schema.get("items"), each) for each in value]
     if kind == "map" and isinstance(value, dict):
-        return {key: _form_payload(schema.get("values"), each) for key, each in value.items()}
+        return {key: _payload_to_json(schema.get("values"), each) for key, each in value.items()}
     if kind == "bytes" and (data := _decode_base64(value)) is not None:
         return json_bytes(data)
     return value
@@ -93,7 +93,7 @@ def _decode_base64(value: Any) -> bytes | None:
         return None
 
 
-def _form_decimal(schema: Mapping[str, Any], value: Any) -> Any:
+def _decimal_to_text(schema: Mapping[str, Any], value: Any) -> Any:
     parameters = schema.get("parameters")
     scale = parameters.get("scale") if isinstance(parameters, dict) else None
     data = _decode_base64(value)
@@ -108,7 +108,7 @@ def _make_number_converter(form: Callable[..., Any], *arguments: int) -> Callabl
 
 # Name of a schema → the function that gives the readable form of its value.
 _READABLE_FORMS: Final[dict[str, Callable[[Mapping[str, Any], Any], Any]]] = {
-    f"{_CONNECT}Decimal": _form_decimal,
+    f"{_CONNECT}Decimal": _decimal_to_text,
     f"{_CONNECT}Date": _make_number_converter(format_date),
     f"{_CONNECT}Time": _make_number_converter(format_time_of_day, _MILLIS),
     f"{_CONNECT}Timestamp": _make_number_converter(format_timestamp, _MILLIS),

@@ -31,7 +31,7 @@ _MAPS_OF_CBOR: Final = frozenset(range(0x80, 0xC0))
 def guess_binary_json(data: bytes) -> tuple[str, Any] | None:
     """The format (`msgpack`, `cbor`) and the value; None where neither or both explain all bytes."""
     if data[:3] == _SELF_DESCRIBED:
-        found = _read_whole(CborReader, data, 3)
+        found = _read_whole_value(CborReader, data, 3)
         return None if found is None else ("cbor", found[0])
     if not begins_as_binary_json(data[:_HEAD], len(data)):
         return None
@@ -41,21 +41,21 @@ def guess_binary_json(data: bytes) -> tuple[str, Any] | None:
             ("msgpack", MessagePackReader, _MAPS_OF_MSGPACK),
             ("cbor", CborReader, _MAPS_OF_CBOR),
         )
-        if data[0] in heads and (found := _read_whole(reader, data, 0)) is not None and _has_text_keys(found[0])
+        if data[0] in heads and (found := _read_whole_value(reader, data, 0)) is not None and _has_text_keys(found[0])
     ]
     return readings[0] if len(readings) == 1 else None
 
 
 def _has_text_keys(value: Any) -> bool:
     maps = value if isinstance(value, list) else [value]
-    return bool(maps) and all(isinstance(each, dict) and _is_keyed(each) for each in maps)
+    return bool(maps) and all(isinstance(each, dict) and _has_only_text_keys(each) for each in maps)
 
 
-def _is_keyed(found: dict[Any, Any]) -> bool:
+def _has_only_text_keys(found: dict[Any, Any]) -> bool:
     return bool(found) and all(isinstance(key, str) and key.isprintable() and key for key in found)
 
 
-def _read_whole(reader: type[_BinaryReader], data: bytes, at: int) -> tuple[Any] | None:
+def _read_whole_value(reader: type[_BinaryReader], data: bytes, at: int) -> tuple[Any] | None:
     try:
         run = reader(data)
         value, end = run.read(at, 0)
@@ -105,10 +105,10 @@ class _BinaryReader:
         found = {}
         for _ in range(count):
             key, at = self.read(at, depth + 1)
-            found[self.form_key(key, at, depth)], at = self.read(at, depth + 1)
+            found[self.key_to_text(key, at, depth)], at = self.read(at, depth + 1)
         return found, at
 
-    def form_key(self, key: Any, at: int, depth: int) -> str:
+    def key_to_text(self, key: Any, at: int, depth: int) -> str:
         """A key as text; one that is no text speaks against the format at the top."""
         if not isinstance(key, str) and depth < 2:
             raise Malformed("a key that is no text", offset=at)
@@ -151,7 +151,7 @@ class MessagePackReader(_BinaryReader):
             return self.read_map(at, size, depth)
         if kind == "ext":
             code = self.number_at(at, 1, signed=True)
-            return _form_extension(code, self.bytes_at(at + 1, size)), at + 1 + size
+            return _extension_to_json(code, self.bytes_at(at + 1, size)), at + 1 + size
         data = self.bytes_at(at, size)
         return string_json(data) if kind == "str" else json_bytes(data), at + size
 
@@ -174,7 +174,7 @@ _SIZES: Final[dict[int, tuple[str, int]]] = {
 }
 
 
-def _form_extension(code: int, data: bytes) -> Any:
+def _extension_to_json(code: int, data: bytes) -> Any:
     """A timestamp as text; another extension with its number."""
     if code == _TIMESTAMP and len(data) in (4, 8, 12):
         if len(data) == 12:
@@ -198,7 +198,7 @@ class CborReader(_BinaryReader):
         if major == 7:
             return self.read_simple(at, more)
         if more == 31 and 2 <= major <= 5:
-            return self.read_unbounded(major, at, depth)
+            return self.read_indefinite_length(major, at, depth)
         if more > 27:
             raise Malformed(f"no CBOR begins with {byte:#x}", offset=at - 1)
         number = more
@@ -237,7 +237,7 @@ class CborReader(_BinaryReader):
             return str(number if tag == 2 else -1 - number), at + 1 + size
         return self.read(at, depth + 1)
 
-    def read_unbounded(self, major: int, at: int, depth: int) -> tuple[Any, int]:
+    def read_indefinite_length(self, major: int, at: int, depth: int) -> tuple[Any, int]:
         """An array, a map, a text or bytes up to the mark of its end."""
         parts: list[Any] = []
         entries: dict[str, Any] = {}
@@ -246,7 +246,7 @@ class CborReader(_BinaryReader):
                 raise Malformed("a piece of another kind", offset=at)
             part, at = self.read(at, depth + 1)
             if major == 5:
-                entries[self.form_key(part, at, depth)], at = self.read(at, depth + 1)
+                entries[self.key_to_text(part, at, depth)], at = self.read(at, depth + 1)
             else:
                 parts.append(part)
         if major == 5:

@@ -56,7 +56,7 @@ class StoredSchema:
         return self._meaning
 
     @property
-    def has_references(self) -> bool:
+    def knows_all_references(self) -> bool:
         """Whether all schemas that it refers to are known."""
         try:
             self.parse()
@@ -150,7 +150,7 @@ class SchemaStore:
             self._unfingerprinted.append(stored)
         return True
 
-    def note_unregistered(self, schema_id: int) -> None:
+    def note_unregistered_id(self, schema_id: int) -> None:
         """Note that a registry does not know an id."""
         if len(self.unregistered) < SCHEMAS_MAX:
             self.unregistered.add(schema_id)

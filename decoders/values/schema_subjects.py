@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from decoders.values.schema_store import SchemaStore
 
-__all__ = ["SchemaSubject", "find_foreign_schemas", "list_subjects", "subject_of_values", "topic_of_subject"]
+__all__ = ["SchemaSubject", "find_misrouted_values", "list_subjects", "subject_of_values", "topic_of_subject"]
 
 # The id or GUID of a schema as text, its subject, the registry where that is known.
 SchemaSubject = tuple[str, str, str | None]
@@ -45,7 +45,7 @@ def list_subjects(store: SchemaStore, values: Iterable[tuple[str, str]]) -> Iter
                 yield identity, its.subject, its.registry
 
 
-def find_foreign_schemas(
+def find_misrouted_values(
     told: Iterable[SchemaSubject], values: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], str]:
     """Topic and schema of values that are likely misrouted → the topic that the schema is registered for alone."""

@@ -178,7 +178,7 @@ class ValueDecoder:
             return DecodedValue("cloudevents", value, name=value["type"])
         return DecodedValue("json", value)
 
-    def _decode_spaced_json(self, data: bytes, place: _Place) -> DecodedValue | None:
+    def _decode_spaced_json_or_message(self, data: bytes, place: _Place) -> DecodedValue | None:
         """JSON behind white space; a message of Protobuf may begin so too."""
         return self._decode_json(data, place) if data.lstrip()[:1] in (b"{", b"[") else self._guess_message(data, place)
 
@@ -226,7 +226,7 @@ class ValueDecoder:
                 framing = read_framing(data)
                 if framing is not None and self._find_schemas(framing, place):
                     return None
-                found = self._try_schema(schema, data, Framing(0))
+                found = self._decode_by_schema(schema, data, Framing(0))
                 if found.error is None:
                     return found
         return None
@@ -256,7 +256,7 @@ class ValueDecoder:
             return self._decode_without_schema(data, framing, place)
         first: DecodedValue | None = None
         for number, schema in enumerate(candidates):
-            found = self._try_schema(schema, data, framing)
+            found = self._decode_by_schema(schema, data, framing)
             if found.error is None or found.value is not None:
                 rest = candidates[number + 1 :]
                 found.guessed |= number > 0 or any(self._gives_other_value(each, found, data, framing) for each in rest)
@@ -274,21 +274,21 @@ class ValueDecoder:
         """A value that its id's schema does not fit, by one that the user gave its topic: ids of another context."""
         for schema in self.store.find_by_topic(place.topic or "", place.is_key, registry=place.registry):
             if schema.registered.origin.kind == "file":
-                found = self._try_schema(schema, data, framing)
+                found = self._decode_by_schema(schema, data, framing)
                 if found.error is None:
                     return found
         return None
 
     def _gives_other_value(self, schema: StoredSchema, found: DecodedValue, data: bytes, framing: Framing) -> bool:
         """Whether another schema of the same id reads another value, or one of another type, in the same bytes."""
-        other = self._try_schema(schema, data, framing)
+        other = self._decode_by_schema(schema, data, framing)
         return other.error is None and (other.format, other.name, other.value) != (
             found.format,
             found.name,
             found.value,
         )
 
-    def _try_schema(self, schema: StoredSchema, data: bytes, framing: Framing) -> DecodedValue:
+    def _decode_by_schema(self, schema: StoredSchema, data: bytes, framing: Framing) -> DecodedValue:
         """The value by a schema; `error` says why not."""
         registered = schema.registered
         found = DecodedValue(
@@ -389,21 +389,21 @@ def _decode_protobuf(schema: ProtobufSchema, data: bytes, framing: Framing) -> t
         except DecodeError as problem:
             failure = failure or problem.with_traceback(None)
             continue
-        if _has_all_fields(value):
-            return message, at, value, other is not None and _reads_all(schema, data, other, at)
+        if _has_no_unknown_fields(value):
+            return message, at, value, other is not None and _reads_without_unknown_fields(schema, data, other, at)
         unlikely = unlikely or (message, at, value)
     if unlikely is not None:
         return *unlikely, False
     raise failure or Malformed("no message of the schema is named", offset=framing.at)
 
 
-def _has_all_fields(value: Any) -> bool:
+def _has_no_unknown_fields(value: Any) -> bool:
     return not isinstance(value, dict) or UNKNOWN_FIELDS not in value
 
 
-def _reads_all(schema: ProtobufSchema, data: bytes, message: ProtoMessage, at: int) -> bool:
+def _reads_without_unknown_fields(schema: ProtobufSchema, data: bytes, message: ProtoMessage, at: int) -> bool:
     try:
-        return _has_all_fields(ProtobufReader(schema, data).read(message, at))
+        return _has_no_unknown_fields(ProtobufReader(schema, data).read(message, at))
     except DecodeError:
         return False
 
@@ -450,7 +450,9 @@ def _list_messages(
     return found
 
 
-def _make_table() -> tuple[Callable[[ValueDecoder, bytes, _Place], DecodedValue | None] | None, ...]:
+def _make_decoder_table_by_first_byte() -> tuple[
+    Callable[[ValueDecoder, bytes, _Place], DecodedValue | None] | None, ...
+]:
     """What a value may be, by its first byte; None for the first letters of text."""
     table: list[Callable[[ValueDecoder, bytes, _Place], DecodedValue | None] | None] = [None] * 256
     # Tags of the first three fields of a message.
@@ -461,7 +463,7 @@ def _make_table() -> tuple[Callable[[ValueDecoder, bytes, _Place], DecodedValue 
     for byte in b'{["':
         table[byte] = ValueDecoder._decode_json
     for byte in b" \t\r\n":
-        table[byte] = ValueDecoder._decode_spaced_json
+        table[byte] = ValueDecoder._decode_spaced_json_or_message
     for byte in (0x1F, 0x28, 0x04, 0x78, 0x82):
         table[byte] = ValueDecoder._decode_compressed
     for byte in (0x00, 0x01, 0x03, 0xC3):
@@ -470,4 +472,4 @@ def _make_table() -> tuple[Callable[[ValueDecoder, bytes, _Place], DecodedValue 
     return tuple(table)
 
 
-_BY_FIRST_BYTE: Final = _make_table()
+_BY_FIRST_BYTE: Final = _make_decoder_table_by_first_byte()

@@ -162,7 +162,7 @@ _SAYS_MORE_IN_TEXT: Final = tuple(each.decode() for each in _SAYS_MORE)
 
 
 @cache
-def _compile_match() -> Callable[[bytes], re.Match[bytes] | None]:
+def _compile_form_matcher() -> Callable[[bytes], re.Match[bytes] | None]:
     """What says whether bytes begin as a form does; most captures do without."""
     return re.compile(_JSON + b"|" + _BEYOND_JSON, re.DOTALL).match
 
@@ -211,7 +211,7 @@ class JsonRecords(list[dict[str, Any]]):
                     and not any(joined[at::8].strip(b"\0") for at in range(6))
                 )
             ):
-                begin, match = len(self), _compile_match()
+                begin, match = len(self), _compile_form_matcher()
                 numbers = range(begin, begin + len(column))
                 there: Iterable[int] = numbers if len(present) == len(column) else compress(numbers, column)
                 self.parts += [

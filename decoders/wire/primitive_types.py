@@ -224,7 +224,7 @@ def encode_text(value: object) -> bytes:
         raise ValueError(f"no text: {failure.reason}") from None
 
 
-def check_left(count: int, least: int, at: int, end: int) -> None:
+def check_bytes_left(count: int, least: int, at: int, end: int) -> None:
     """Raise Truncated where elements of at least `least` bytes each cannot be in the bytes left."""
     if count * least > end - at:
         raise Truncated(

@@ -42,10 +42,10 @@ def make_concealer(values: Iterable[str]) -> Conceal | None:
     wanted = sorted({value for value in values if value.strip()}, key=len, reverse=True)
     if not wanted:
         return None
-    return _concealer_of_few(wanted) if len(wanted) <= _FEW else _concealer_of_many(wanted)
+    return _make_concealer_of_few_values(wanted) if len(wanted) <= _FEW else _make_concealer_of_many_values(wanted)
 
 
-def _concealer_of_few(values: list[str]) -> Conceal:
+def _make_concealer_of_few_values(values: list[str]) -> Conceal:
     # Most texts repeat no secret, and searching for each costs less than compiling a pattern.
     pattern: list[re.Pattern[str]] = []
 
@@ -59,7 +59,7 @@ def _concealer_of_few(values: list[str]) -> Conceal:
     return conceal
 
 
-def _concealer_of_many(values: list[str]) -> Conceal:
+def _make_concealer_of_many_values(values: list[str]) -> Conceal:
     by_head: dict[int, dict[str, list[str]]] = {}
     for value in values:
         size = min(len(value), _ANYWHERE)
@@ -86,7 +86,7 @@ def _pattern_of_values(values: list[str]) -> re.Pattern[str]:
 def make_secret_concealer(secrets: Iterable[str | bytes], size: int) -> Conceal | None:
     """The function that takes secrets, in any spelling, from texts of at most `size` bytes; None for no secrets.
 
-    Where there are more secrets than SECRETS_MAX, the function is `redact_text`, which takes the whole text.
+    Where there are more secrets than SECRETS_MAX, the function is `redact_whole_text`, which takes the whole text.
     """
     seen: set[str | bytes] = set()
     wanted: set[str] = set()
@@ -95,7 +95,7 @@ def make_secret_concealer(secrets: Iterable[str | bytes], size: int) -> Conceal 
         if secret in seen:
             continue
         if len(seen) == SECRETS_MAX:
-            return redact_text
+            return redact_whole_text
         if len(secret) <= size:
             seen.add(secret)
         for text in list_spellings_of_secrets((secret,), size):
@@ -103,7 +103,7 @@ def make_secret_concealer(secrets: Iterable[str | bytes], size: int) -> Conceal 
                 wanted.add(text)
                 held += len(text)
             if held > SECRETS_SIZE_MAX or len(wanted) > 4 * SECRETS_MAX:
-                return redact_text
+                return redact_whole_text
     return make_concealer(wanted)
 
 
@@ -147,7 +147,7 @@ def _list_spellings(secrets: Iterable[str | bytes], most: int | None) -> Iterato
             yield data.hex()
 
 
-def redact_text(text: str) -> str:
+def redact_whole_text(text: str) -> str:
     """The text `{redacted N}` that stands for a secret; N is the secret's size in bytes."""
     return f"{{redacted {len(text.encode('utf-8', 'surrogateescape'))}}}"
 
@@ -158,7 +158,7 @@ def has_redaction(text: str) -> bool:
 
 
 def _redact_match(match: re.Match[str]) -> str:
-    return redact_text(match[0])
+    return redact_whole_text(match[0])
 
 
 def _value_pattern(value: str) -> str:

@@ -142,14 +142,14 @@ def _unpack_value(data: bytes) -> object:
             if len(open_) >= DEPTH_MAX:
                 raise LimitExceeded(f"more than {DEPTH_MAX} containers inside one another", offset=at)
             open_.append((tag, wanted, []))
-            value = _close_container(open_)
+            value = _close_full_container(open_)
             if value is open_:
                 continue
         else:
             raise (Malformed(f"unknown tag {tag!r}", offset=at) if tag else Truncated("state cut off", offset=at))
         while open_:
             open_[-1][2].append(value)
-            value = _close_container(open_)
+            value = _close_full_container(open_)
             if value is open_:
                 break
         else:
@@ -158,7 +158,7 @@ def _unpack_value(data: bytes) -> object:
             return value
 
 
-def _close_container(open_: list[tuple[bytes, int, list[object]]]) -> object:
+def _close_full_container(open_: list[tuple[bytes, int, list[object]]]) -> object:
     """Close and give the innermost container if it is full, else give `open_` itself."""
     tag, wanted, items = open_[-1]
     if len(items) < wanted:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.find_client_library import format_library
 from decoders.named_tuple import NamedTuple
-from decoders.schema.body_json_form import cell_text
+from decoders.schema.body_json_form import encode_text_for_cell
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.csv import Cell, format_counts, format_csv_lines, join_values
 from kwcli.output.short_texts import format_number_ranges, palette
@@ -45,7 +45,7 @@ _CUT: Final = 20
 
 
 def _format_software(software: Row) -> str:
-    return " ".join(cell_text(part) for part in (software["name"], software["version"]) if part)
+    return " ".join(encode_text_for_cell(part) for part in (software["name"], software["version"]) if part)
 
 
 def _format_versions(versions_by_api: Mapping[str, Iterable[int]]) -> str:
@@ -80,7 +80,7 @@ def _format_partitions(partitions: Iterable[Row]) -> str:
     numbers: dict[str, list[int]] = {}
     for row in partitions:
         numbers.setdefault(row["topic"], []).append(row["partition"])
-    return " ".join(f"{cell_text(topic)}[{format_number_ranges(its)}]" for topic, its in numbers.items())
+    return " ".join(f"{encode_text_for_cell(topic)}[{format_number_ranges(its)}]" for topic, its in numbers.items())
 
 
 def _format_generations(timeline: Iterable[Row]) -> str:
@@ -94,13 +94,15 @@ def _format_share_ranges(ranges: Iterable[Row]) -> str:
     for row in ranges:
         first, last = row["first_offset"], row["last_offset"]
         offsets = str(first) if first == last else f"{first}-{last}"
-        found.append(f"{cell_text(row['topic'])}-{row['partition']}@{offsets} {row['state']}")
+        found.append(f"{encode_text_for_cell(row['topic'])}-{row['partition']}@{offsets} {row['state']}")
     return ", ".join(found)
 
 
 def _format_holds(holds: Iterable[Row]) -> str:
     """Partitions that are held back, each with its last stable offset: `orders-0@42, payments-1@7`."""
-    return ", ".join(f"{cell_text(row['topic'])}-{row['partition']}@{row['last_stable_offset']}" for row in holds)
+    return ", ".join(
+        f"{encode_text_for_cell(row['topic'])}-{row['partition']}@{row['last_stable_offset']}" for row in holds
+    )
 
 
 def _format_transaction_events(timeline: Iterable[Row]) -> str:
@@ -127,13 +129,14 @@ def _format_evidence(evidence: Iterable[Row]) -> str:
 
 def format_reader(reader: Row) -> str:
     """A group, or clients without one, with how often they read a record: `billing ×2`; `billing ×1 committed`."""
-    name = reader["group"] if reader["group"] is not None else " ".join(map(cell_text, reader["clients"]))
-    return f"{cell_text(name)} ×{reader['reads']}" + (" committed" if reader["committed"] else "")
+    name = reader["group"] if reader["group"] is not None else " ".join(map(encode_text_for_cell, reader["clients"]))
+    return f"{encode_text_for_cell(name)} ×{reader['reads']}" + (" committed" if reader["committed"] else "")
 
 
 def format_source(source: Row) -> str:
     """From which record another one follows, and why: `orders/2@0 by order-id`."""
-    return f"{cell_text(source['topic'])}/{source['partition']}@{source['offset']} by {' '.join(source['headers'])}"
+    topic = encode_text_for_cell(source["topic"])
+    return f"{topic}/{source['partition']}@{source['offset']} by {' '.join(source['headers'])}"
 
 
 class FlatColumn(NamedTuple):
@@ -192,7 +195,7 @@ _FORMS: Final[dict[str, Form]] = {
     "transaction.timeline": _format_transaction_events,
     "topic.partitions": lambda partitions: join_values([each["partition"] for each in partitions]),
     "headers": lambda headers: join_values(
-        [f"{cell_text(each['key'])}={cell_text(each['value'])}" for each in headers]
+        [f"{encode_text_for_cell(each['key'])}={encode_text_for_cell(each['value'])}" for each in headers]
     ),
     "transaction": lambda transaction: join_values([transaction["id"], transaction["outcome"] or "open"]),
     "read_by": lambda readers: join_values([format_reader(each) for each in readers]),

@@ -102,7 +102,9 @@ class ClusterProbe:
             )
             return
         looks = find_most_alike_releases(connection.versions)
-        self._doctor.observe_cluster_fact("release", now_ns, str(looks) if looks.is_release else "none known", node.id)
+        self._doctor.observe_cluster_fact(
+            "release", now_ns, str(looks) if looks.is_likely_kafka_release else "none known", node.id
+        )
         levels = {row["name"]: row["max_version_level"] for row in _read_offered_rows(connection, "finalized_features")}
         for row in _read_offered_rows(connection, "supported_features"):
             if row["name"] == _FEATURE and row["name"] in levels:

@@ -9,7 +9,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.kafka_releases import (
     UNSTABLE,
     api_versions_of_release,
-    drop_unserved_versions,
+    drop_unserved_produce_versions,
     versions_of_api_by_release,
 )
 from decoders.protocol_facts.parse_versions_and_releases import HIGHEST, LOWEST
@@ -95,7 +95,7 @@ def find_common_versions(api: Api, advertised: Mapping[int, Versions], choice: V
     if not both:
         said = f"version {wanted}" if wanted.low == wanted.high else f"versions {wanted}"
         raise Failure(f"{node} offers {api.name} {offered}, not {said} (--force sends it anyway)")
-    served = drop_unserved_versions(advertised)[api.key]
+    served = drop_unserved_produce_versions(advertised)[api.key]
     if not both & served:
         raise Failure(
             f"{node} lists {api.name} {both} but does not serve it: brokers from 4.0 on close the connection on "

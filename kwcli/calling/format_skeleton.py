@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.convert_field_names import find_field_by_any_name, rename_to_current_names
-from decoders.protocol_facts.default_array_elements import new_array_element
+from decoders.protocol_facts.default_array_elements import make_initial_array_element
 from decoders.protocol_facts.enum_words import ENUMS
 from decoders.schema.api_declaration import (
     STRUCT_DEFAULT,
@@ -125,9 +125,9 @@ class _SkeletonWriter:
         name = field.name
         if value:
             yield SkeletonLine(depth, f"{name}:", comment, off)
-            for new_array_element in value:
+            for make_initial_array_element in value:
                 yield from _indent_as_list_item(
-                    self._format_element_lines(field, declared, new_array_element, depth + 2, off, path)
+                    self._format_element_lines(field, declared, make_initial_array_element, depth + 2, off, path)
                 )
             return
         yield SkeletonLine(depth, f"{name}: {'null' if value is None else '[]'}", comment, off)
@@ -139,7 +139,9 @@ class _SkeletonWriter:
     def _make_initial_values(self, field: PlanField, declared: Field) -> dict[str, Any]:
         """The initial values of a struct that is not there; empty in a response, where all are at their defaults."""
         assert field.plan is not None
-        return new_array_element(self.api, declared.fields, field.plan.version) if self.side == "request" else {}
+        return (
+            make_initial_array_element(self.api, declared.fields, field.plan.version) if self.side == "request" else {}
+        )
 
     def _format_element_lines(
         self, field: PlanField, declared: Field, value: Any, depth: int, off: bool, path: str

@@ -13,7 +13,7 @@ from decoders.apis import api, api_name
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import LEADER_AND_ISR
 from decoders.protocol_facts.find_alike_releases import OPTIONAL, find_most_alike_releases, stable_versions_of_release
-from decoders.protocol_facts.kafka_releases import Offer, drop_unserved_versions
+from decoders.protocol_facts.kafka_releases import Offer, drop_unserved_produce_versions
 from decoders.schema.api_declaration import Versions
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.short_texts import Palette, cell_width, cut_start_to_width, palette, shorten_api_name
@@ -107,7 +107,7 @@ def format_version_table(
         cell = [column.features.get(name, ABSENT) for column in columns] + [""] * (against is not None)
         rows.append((escape_text(name), cell, len(set(cell[: len(columns)])) > 1))
     for key in keys:
-        cell = [_format_versions_or_dash(drop_unserved_versions(column.offer).get(key)) for column in shown]
+        cell = [_format_versions_or_dash(drop_unserved_produce_versions(column.offer).get(key)) for column in shown]
         rows.append((f"{key:>2} {api_name(key)}", cell, len(set(cell)) > 1))
     yield from _draw_version_table([column.title for column in shown], rows, width, colors)
 

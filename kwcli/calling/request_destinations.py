@@ -9,7 +9,11 @@ from uuid import UUID
 
 from decoders.errors import strip_traceback
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.extract_routing_keys import extract_routing_keys, fields_that_route, keep_only_routing_keys
+from decoders.protocol_facts.extract_routing_keys import (
+    extract_routing_keys,
+    keep_only_routing_keys,
+    routing_field_paths,
+)
 from decoders.protocol_facts.request_routing import NODE_RESOURCES, route_of_api
 from decoders.schema.api_declaration import Api
 from decoders.wire.primitive_types import uuid_to_bytes
@@ -202,7 +206,7 @@ class RequestRouter:
     def _find_leaders_of_partitions(
         self, version: int, named_partitions: list[tuple[Any, ...]]
     ) -> Iterator[tuple[tuple[Any, ...], BrokerConnection, str]]:
-        by_id = fields_that_route(self._api.key, version)[0].endswith(".topic_id")
+        by_id = routing_field_paths(self._api.key, version)[0].endswith(".topic_id")
         topics = {topic: self._find_name_of_topic_id(topic) if by_id else topic for topic, _ in named_partitions}
         known = [(topics[topic], partition) for topic, partition in named_partitions if topics[topic] is not None]
         leaders = self._cluster.find_leaders([(str(topic), partition) for topic, partition in known])

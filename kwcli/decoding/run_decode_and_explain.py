@@ -19,7 +19,7 @@ from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import guess_request, guess_response
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS
-from decoders.protocol_facts.errors.find_errors_in_text import find_codes_in_line
+from decoders.protocol_facts.errors.find_errors_in_text import find_error_codes_in_line
 from decoders.protocol_facts.errors.remedies import REMEDIES
 from decoders.protocols.recognise_protocols import Finding
 from kwcli.decoding.byte_notations import find_bytes_in_line
@@ -143,7 +143,7 @@ def explain_log_line(line: str, *, alone: bool) -> list[Finding]:
     found = list_findings_about_log_line(line, alone=alone)
     if found:
         return found
-    codes = find_codes_in_line(line)
+    codes = find_error_codes_in_line(line)
     if codes:
         return [_explain_code(code) for code in codes]
     data = find_bytes_in_line(line)

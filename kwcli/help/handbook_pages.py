@@ -137,7 +137,7 @@ def _format_findings_as_markdown() -> str:
 
 def _format_advisories_as_markdown() -> str:
     """A Markdown table of the advisories that `kw audit --advisories` knows."""
-    from decoders.protocol_facts.advisories import ADVISORIES, format_releases
+    from decoders.protocol_facts.advisories import ADVISORIES, format_affected_releases
 
     lines = [
         "",
@@ -148,7 +148,7 @@ def _format_advisories_as_markdown() -> str:
     ]
     for each in ADVISORIES:
         who = f"{each.library} ({', '.join(each.where)})"
-        releases = f"{format_releases(each)} | {', '.join(each.fixed) or 'not known'}"
+        releases = f"{format_affected_releases(each)} | {', '.join(each.fixed) or 'not known'}"
         lines.append(f"| [{each.id}]({each.address}) | {each.published} | {who} | {releases} | {each.effect} |")
     doubts = {f"{each.id}: {why}" for each in ADVISORIES for _, _, why in each.doubtful}
     lines += [

@@ -57,10 +57,10 @@ def _strip_user_info(text: str) -> str:
     before, at, host = text.strip().rpartition("@")
     if not at:
         return host
-    from decoders.wire.redact_text import redact_text
+    from decoders.wire.redact_text import redact_whole_text
 
     listener, slashes, user = before.rpartition("://")
-    return f"{listener}{slashes}{redact_text(user)}@{host}"
+    return f"{listener}{slashes}{redact_whole_text(user)}@{host}"
 
 
 def format_address(where: Address) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from decoders.apis import NAMES, api, api_name
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.api_keys import CONFLUENT_KEYS, describe_unknown_key
+from decoders.protocol_facts.api_keys import CONFLUENT_KEYS, describe_unknown_api_key
 from decoders.schema.api_declaration import resolve
 from decoders.wire.deferred_json import Deferred, DeferredList, DeferredText, make_json_pieces
 from decoders.wire.format_and_escape_text import escape_text, format_bytes
@@ -661,7 +661,7 @@ def decode_failure_lines(record: dict[str, Any], side: Side, palette: Palette) -
         place = f" in {escape_text(failure['path'])}" if failure["path"] else ""
         reason = escape_text(failure["reason"])
         if record.get("api_key") in CONFLUENT_KEYS:
-            reason += f" ({describe_unknown_key(record['api_key'])})"
+            reason += f" ({describe_unknown_api_key(record['api_key'])})"
         yield f"{palette.bad}undecoded from byte {failure['offset']}{place}: {reason}{palette.off}"
 
 

@@ -11,7 +11,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.schema.body_json_form import cell_text
+from decoders.schema.body_json_form import encode_text_for_cell
 from kwcli.output.read_row_cells import RowReader, find_column_words
 from kwcli.output.renderers import CountingRenderer
 
@@ -39,10 +39,10 @@ def _escape_formulas(row: Iterable[Any]) -> list[Any]:
 
 def format_counts(counts: Mapping[str, int]) -> str:
     """Names with their counts: `NOT_COORDINATOR:2 NONE:1`."""
-    return " ".join(f"{cell_text(name)}:{count}" for name, count in counts.items())
+    return " ".join(f"{encode_text_for_cell(name)}:{count}" for name, count in counts.items())
 
 
-def join_values(value: Any, format_text: Callable[[str], str] = cell_text) -> Cell:
+def join_values(value: Any, format_text: Callable[[str], str] = encode_text_for_cell) -> Cell:
     """A JSON value as the content of one cell, without a list or an object in it.
 
     A list is its values with commas between them, an object its names with their values: `[[1, 2], [3]]` → `1 2, 3`,

@@ -11,7 +11,7 @@ from decoders.exchanges.exchange_attribute_table import SCALARS
 from decoders.filters.exchange_paths import RecordPath, first_words_of_paths, parse_record_path
 from decoders.messages.exchange_json import SCHEMA, to_json_dict
 from decoders.named_tuple import NamedTuple
-from decoders.schema.body_json_form import CELL_FORM, cell_text, json_text
+from decoders.schema.body_json_form import CELL_FORM, encode_text_for_cell, json_text
 from decoders.wire.suggest_similar_words import did_you_mean
 from kwcli.output import COLUMN_FORMATS
 from kwcli.output.column_table import COLUMNS, CSV_MORE, FOREIGN, OWN, TABLE, WORDS, ColumnWord
@@ -172,7 +172,7 @@ class RowReader:
         line = list(self._attributes(row))
         line.pop()
         for at in self._texts:
-            line[at] = None if line[at] is None else cell_text(line[at])
+            line[at] = None if line[at] is None else encode_text_for_cell(line[at])
         for at, read in self._others:
             line[at] = join_cell_values(read(row, record))
         return line
@@ -192,7 +192,7 @@ def format_json_value_as_cell(value: Any) -> str:
     A text that looks like the JSON form of bytes is in this form itself, so that every cell stands for one text.
     """
     if isinstance(value, str):
-        return cell_text(value) if value.startswith(CELL_FORM) else value
+        return encode_text_for_cell(value) if value.startswith(CELL_FORM) else value
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None:

@@ -17,7 +17,7 @@ from typing import Final
 from decoders.errors import Malformed, Truncated
 from decoders.limits import LIVE_PROXY_HEAD_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocols.read_connection_prefix import count_bytes_of_proxy_head, read_proxy_head
+from decoders.protocols.read_connection_prefix import least_size_of_proxy_head, read_proxy_head
 from kwcli.net.config.client_config import Address
 from kwcli.run_environment import Failure
 
@@ -75,7 +75,7 @@ async def _receive_head(link: socket.socket) -> ReceivedHead | None:
         try:
             head = read_proxy_head(data)
         except Truncated:
-            size = count_bytes_of_proxy_head(data)
+            size = least_size_of_proxy_head(data)
         except Malformed as problem:
             raise Failure(f"it sent {problem.text}; --proxy-protocol expects one from its network") from None
         else:

@@ -127,7 +127,7 @@ class RunSchemas:
         self._reader.store.add_schema(schema)
 
     def _note_unregistered(self, schema_id: int) -> None:
-        self._reader.store.note_unregistered(schema_id)
+        self._reader.store.note_unregistered_id(schema_id)
 
     def _look_up_schema(self, found: DecodedValue) -> bool:
         """Look for the schema that a value names; whether it may be known now."""

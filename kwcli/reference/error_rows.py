@@ -11,8 +11,12 @@ from decoders.apis import KEYS, api, api_name
 from decoders.frames.explain_strange_numbers import list_findings_about_log_line
 from decoders.protocol_facts.errors.error_codes import ERRORS, find_error_code
 from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS, OTHER_NAMES
-from decoders.protocol_facts.errors.errors_by_api import GENERIC, errors_listed_by_definition, errors_observed_besides
-from decoders.protocol_facts.errors.find_errors_in_text import find_codes_in_line, parse_librdkafka_code
+from decoders.protocol_facts.errors.errors_by_api import (
+    GENERIC,
+    errors_listed_by_definition,
+    errors_observed_from_brokers,
+)
+from decoders.protocol_facts.errors.find_errors_in_text import find_error_codes_in_line, parse_librdkafka_code
 from decoders.protocol_facts.errors.remedies import REMEDIES
 from decoders.protocols.recognise_protocols import Finding
 from kwcli.output.short_texts import Palette
@@ -75,7 +79,7 @@ def _make_librdkafka_error_row(code: int) -> Row:
 def _find_apis_returning_error(name: str) -> dict[str, list[int]]:
     """The keys of the APIs that return an error, grouped by how that is known; none twice."""
     defined = [key for key in KEYS if name in errors_listed_by_definition(key)]
-    besides = [key for key in KEYS if name in errors_observed_besides(key) and key not in defined]
+    besides = [key for key in KEYS if name in errors_observed_from_brokers(key) and key not in defined]
     rest = (
         [key for key in _list_apis_with_error_code_field() if key not in defined and key not in besides]
         if name in GENERIC
@@ -86,7 +90,7 @@ def _find_apis_returning_error(name: str) -> dict[str, list[int]]:
 
 def list_errors_returned_by_api(key: int) -> dict[str, list[str]]:
     """The errors that an API's responses carry besides GENERIC ones, grouped by how that is known, sorted by code."""
-    names = {"definition": errors_listed_by_definition(key), "behaviour": errors_observed_besides(key)}
+    names = {"definition": errors_listed_by_definition(key), "behaviour": errors_observed_from_brokers(key)}
     numbers = {name: code for code, (name, _, _) in ERRORS.items()}
     return {source: sorted(some, key=numbers.__getitem__) for source, some in names.items()}
 
@@ -107,7 +111,7 @@ def find_codes_of_words(words: Sequence[str]) -> tuple[list[int], list[str]]:
     found: dict[int, None] = {}
     unknown = []
     for word in words:
-        codes = _find_codes_of_word(word) or find_codes_in_line(word)
+        codes = _find_codes_of_word(word) or find_error_codes_in_line(word)
         found |= dict.fromkeys(codes)
         if not codes:
             unknown.append(word)
@@ -115,7 +119,7 @@ def find_codes_of_words(words: Sequence[str]) -> tuple[list[int], list[str]]:
     if (
         unknown
         and len(words) > 1
-        and (codes := _find_codes_of_word(whole) or ([] if found else find_codes_in_line(whole)))
+        and (codes := _find_codes_of_word(whole) or ([] if found else find_error_codes_in_line(whole)))
     ):
         return codes, []
     return list(found), unknown

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from decoders.apis import KEYS
-from decoders.protocol_facts.api_keys import is_confluent_key
+from decoders.protocol_facts.api_keys import is_confluent_api_key
 from decoders.protocol_facts.kafka_releases import RELEASES, api_versions_of_release
 from decoders.protocol_facts.parse_versions_and_releases import split_version_range
 from decoders.protocols.recognise_protocols import Finding
@@ -162,7 +162,7 @@ def show_errors(
         hint = f"; kw errors --grep {word} searches" if word.isalpha() and word.isascii() else ""
         if " " in word.strip():
             hint = "; kw decode --explain takes bytes and numbers too"
-        if is_confluent_key(word):
+        if is_confluent_api_key(word):
             hint = "; as an API key it is one of Confluent's own"
         hint = "" if meant else hint
         env.report(f"kw: no error {word!r} is known{meant} (Kafka {RELEASES[-1]} and older){hint}")

@@ -14,7 +14,7 @@ from decoders.apis import api
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import API_VERSIONS, FIND_COORDINATOR, METADATA
 from decoders.protocol_facts.extract_routing_keys import extract_routing_keys
-from decoders.protocol_facts.kafka_releases import drop_unserved_versions
+from decoders.protocol_facts.kafka_releases import drop_unserved_produce_versions
 from decoders.protocol_facts.request_routing import route_of_api
 from decoders.replaying.id_map import NotReplayable
 from decoders.replaying.version_conversion import nearest_version
@@ -63,7 +63,7 @@ class ReplayTarget:
         self._internal: set[str] = set()
         try:
             self.nodes = sorted(self._cluster.list_nodes())
-            self._versions = drop_unserved_versions(self._cluster.connect_to_any().versions)
+            self._versions = drop_unserved_produce_versions(self._cluster.connect_to_any().versions)
         except BaseException:
             self._cluster.close()
             raise

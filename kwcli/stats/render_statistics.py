@@ -12,7 +12,7 @@ from decoders.analysis.statistics import Statistics
 from decoders.exchanges.exchange import Exchange
 from decoders.messages.exchange_json import SCHEMA
 from decoders.named_tuple import NamedTuple
-from decoders.schema.body_json_form import cell_text, row_json
+from decoders.schema.body_json_form import encode_text_for_cell, row_json
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.csv import format_counts, format_csv_lines
 from kwcli.output.report_partial_input import (
@@ -114,7 +114,7 @@ def _format_packets(packets: dict[str, list[int] | None]) -> str:
 
 def _format_csv_value(value: Any) -> Any:
     if isinstance(value, str):
-        return cell_text(value)
+        return encode_text_for_cell(value)
     return format_counts(value) if isinstance(value, dict) else value
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from decoders.analysis.advisories.advisory_audit import AdvisoryAudit, is_found
 from decoders.analysis.doctor.finding_kinds import FINDINGS
-from decoders.protocol_facts.advisories import ADVISORIES, read_kafka_release, split_numbers
+from decoders.protocol_facts.advisories import ADVISORIES, find_kafka_releases_of_client, parse_release_numbers
 from decoders.protocol_facts.api_keys import API_VERSIONS, METADATA, PRODUCE, SASL_HANDSHAKE
 from tests.analysis.attack_scenes import (
     JNDI,
@@ -239,9 +239,11 @@ def test_rows_of_the_table_are_complete() -> None:
         assert each.affected or each.doubtful
         assert {*each.signs} <= FINDINGS.keys()
         spans = [*each.affected, *(span[:2] for span in each.doubtful)]
-        assert all(split_numbers(first) <= split_numbers(last) for first, last in spans)
-        ranges = [(split_numbers(first), split_numbers(last)) for first, last in spans]
-        assert not any(first <= split_numbers(fixed) <= last for fixed in each.fixed for first, last in ranges) or (
+        assert all(parse_release_numbers(first) <= parse_release_numbers(last) for first, last in spans)
+        ranges = [(parse_release_numbers(first), parse_release_numbers(last)) for first, last in spans]
+        assert not any(
+            first <= parse_release_numbers(fixed) <= last for fixed in each.fixed for first, last in ranges
+        ) or (
             each.id == LOG  # a release that is called fixed, and was seen with the defect
         )
 
@@ -257,6 +259,6 @@ def test_rows_of_the_table_are_complete() -> None:
     ],
 )
 def test_versions_stand_for_releases_of_kafka(version: str, first: tuple[int, ...], vendor: str) -> None:
-    found = read_kafka_release(version)
+    found = find_kafka_releases_of_client(version)
     assert found is not None
     assert (found.first, found.vendor) == (first, vendor)

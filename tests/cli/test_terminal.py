@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from decoders.schema.body_json_form import cell_text
+from decoders.schema.body_json_form import encode_text_for_cell
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.commands import decode
 from kwcli.main import COMMANDS
@@ -276,7 +276,7 @@ def test_in_a_pipe_values_are_as_they_are(folder: Path, tmp_path: Path) -> None:
     assert [row["client_id"] for row in json.loads(piped["json"])] == [TURNED] * 8
     assert f",{TURNED}," in piped["csv"]
     lines = kw("sniff", str(folder / "plain.pcap"), "--port", "9092", "-o", "csv").out.splitlines()
-    assert {row["client_id"] for row in csv.DictReader(lines)} == {cell_text(NAME)}
+    assert {row["client_id"] for row in csv.DictReader(lines)} == {encode_text_for_cell(NAME)}
     shown = kw_on_terminal((*words, "ndjson"))[0].text
     assert "".join(shown.split("\n")).isprintable()
     lines, others = (text.split("\n")[:-1] for text in (shown, piped["ndjson"]))

@@ -17,7 +17,7 @@ from decoders.exchanges.topic_arrays import RECORD_ARRAYS
 from decoders.messages.build_body_json import list_errors_in_body, make_error_finder
 from decoders.schema.api_declaration import Plan, Side, resolve
 from decoders.schema.decode_and_encode import encode
-from decoders.schema.field_projection import parse_want
+from decoders.schema.field_projection import parse_wanted_paths
 from decoders.schema.lazy_decoder import get_projector
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.parse_units import parse_time
@@ -78,7 +78,7 @@ def test_the_table_of_record_arrays_names_all_fields_with_records() -> None:
 def test_the_paths_asked_for_exist() -> None:
     for (key, side), paths in SESSION_PATHS.items():
         for plan in plans(key, side):
-            parse_want(plan, paths)
+            parse_wanted_paths(plan, paths)
 
 
 @pytest.mark.parametrize("key", KEYS)

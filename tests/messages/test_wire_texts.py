@@ -18,7 +18,7 @@ from decoders.exchanges.exchange import ConnectionInfo, Exchange
 from decoders.exchanges.topic_and_node_names import Topics
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
-from decoders.schema.body_json_form import json_text, text_of_cell
+from decoders.schema.body_json_form import decode_text_of_cell, json_text
 from kwcli.options import ANSWER_FORMATS, FORMATS
 from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.run_environment import Exit
@@ -104,7 +104,7 @@ def test_records_fit_their_schema_and_are_read_again(name: str, tmp_path: Path) 
         *(".node.cluster", ".transaction.id", ".mechanism", ".topic_names.AAAAAAAAAAAAAAAAAAAABw"),
     }
     assert beside - found == set()
-    assert as_str(text) in map(text_of_cell, sessions)
+    assert as_str(text) in map(decode_text_of_cell, sessions)
     file = tmp_path / "texts.ndjson"
     file.write_text(told.out)
     assert kw("sniff", str(file), "-o", "ndjson", "--records", "--names", "-q").out == told.out
@@ -139,9 +139,9 @@ def test_every_format_shows_it(output: str, name: str, tmp_path: Path) -> None:
 def test_a_cell_of_csv_stands_for_one_text(name: str, tmp_path: Path) -> None:
     capture = written(tmp_path, TEXTS[name])
     rows = list(csv.DictReader(io.StringIO(shown("sniff", capture, "-o", "csv").out, newline="")))
-    assert {text_of_cell(row["client_id"]) for row in rows} == {"app", "orders", as_str(TEXTS[name])}
+    assert {decode_text_of_cell(row["client_id"]) for row in rows} == {"app", "orders", as_str(TEXTS[name])}
     clients = list(csv.DictReader(io.StringIO(shown("clients", capture, "-o", "csv").out, newline="")))
-    assert as_str(TEXTS[name]) in {text_of_cell(row["client_id"]) for row in clients}
+    assert as_str(TEXTS[name]) in {decode_text_of_cell(row["client_id"]) for row in clients}
 
 
 @pytest.mark.long
@@ -194,7 +194,7 @@ def test_tables_keep_it(name: str, tmp_path: Path) -> None:
 
     assert rows(tables) == rows(capture)
     (found,) = lines(shown("sql", tables, "select list(distinct client_id) as its from exchanges", "-o", "ndjson"))
-    assert as_str(TEXTS[name]) in map(text_of_cell, found["its"])
+    assert as_str(TEXTS[name]) in map(decode_text_of_cell, found["its"])
     for words in (("topics",), ("doctor",), ("stats", "--by", "client_id,topic")):
         shown(words[0], tables, *words[1:], "-o", "ndjson")
 

@@ -12,7 +12,7 @@ import pytest
 
 from decoders.apis import KEYS, api
 from decoders.messages.whole_messages import decode_message, encode_json
-from decoders.protocol_facts.default_array_elements import ELEMENTS, new_array_element
+from decoders.protocol_facts.default_array_elements import ELEMENTS, make_initial_array_element
 from decoders.protocol_facts.example_requests import NAME, example_of_all_versions, example_request
 from decoders.protocol_facts.request_routing import route_of_api
 from decoders.schema.api_declaration import Field, Versions
@@ -59,8 +59,8 @@ def unsaid(fields: Sequence[Field], row: Any, path: str) -> Iterator[str]:
         if field.name not in row:
             yield here
         elif isinstance(row[field.name], list) and field.fields:
-            for new_array_element in row[field.name]:
-                yield from unsaid(field.fields, new_array_element, f"{here}[].")
+            for make_initial_array_element in row[field.name]:
+                yield from unsaid(field.fields, make_initial_array_element, f"{here}[].")
         elif isinstance(row[field.name], dict):
             yield from unsaid(field.fields, row[field.name], f"{here}.")
 
@@ -73,8 +73,8 @@ def unknown(fields: Sequence[Field], row: Any) -> Iterator[str]:
         if found is None or (versions not in ("", "controller") and not Versions.parse(versions) & found.versions):
             yield name
         elif isinstance(value, list):
-            for new_array_element in value if found.fields else ():
-                yield from unknown(found.fields, new_array_element)
+            for make_initial_array_element in value if found.fields else ():
+                yield from unknown(found.fields, make_initial_array_element)
         elif isinstance(value, dict):
             yield from unknown(found.fields, value)
 
@@ -174,7 +174,7 @@ def every_element(key: int, version: int) -> dict[str, Any]:
     """A request whose arrays of structs have one new element each, nested arrays included."""
 
     def struct(fields: Sequence[Field]) -> dict[str, Any]:
-        made = new_array_element(api(key), fields, version)
+        made = make_initial_array_element(api(key), fields, version)
         for field in fields:
             if field.array and field.fields and version in field.versions:
                 made[field.name] = [struct(field.fields)]
@@ -199,21 +199,24 @@ def test_new_elements_encode_at_every_version(key: int) -> None:
 
 def test_new_elements() -> None:
     (topics,) = [field.fields for field in api("CreateTopics").request.fields if field.name == "topics"]
-    assert new_array_element(api("CreateTopics"), topics, 7) == {"num_partitions": -1, "replication_factor": -1}
+    assert make_initial_array_element(api("CreateTopics"), topics, 7) == {
+        "num_partitions": -1,
+        "replication_factor": -1,
+    }
     (topics,) = [field.fields for field in api("DeleteRecords").request.fields if field.name == "topics"]
     (partitions,) = [field.fields for field in topics if field.name == "partitions"]
-    assert new_array_element(api("DeleteRecords"), partitions, 2) == {"partition_index": -1, "offset": 0}
+    assert make_initial_array_element(api("DeleteRecords"), partitions, 2) == {"partition_index": -1, "offset": 0}
     (creations,) = [field.fields for field in api("CreateAcls").request.fields]
-    assert new_array_element(api("CreateAcls"), creations, 1) == {
+    assert make_initial_array_element(api("CreateAcls"), creations, 1) == {
         "resource_type": 2,
         "host": "*",
         "operation": 3,
         "permission_type": 3,
     }
     (topics,) = [field.fields for field in api("Metadata").request.fields if field.name == "topics"]
-    assert [new_array_element(api("Metadata"), topics, version) for version in (9, 10)] == [{}, {"name": None}]
+    assert [make_initial_array_element(api("Metadata"), topics, version) for version in (9, 10)] == [{}, {"name": None}]
     (topics,) = [field.fields for field in api("CreatePartitions").request.fields if field.name == "topics"]
-    assert new_array_element(api("CreatePartitions"), topics, 3) == {"count": -1, "assignments": None}
+    assert make_initial_array_element(api("CreatePartitions"), topics, 3) == {"count": -1, "assignments": None}
 
 
 def test_an_example_loads_no_reader_of_json() -> None:

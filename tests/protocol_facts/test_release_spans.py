@@ -7,9 +7,9 @@ import pytest
 from decoders.protocol_facts.advisories import (
     ADVISORIES,
     ReleaseRange,
-    format_releases,
-    overlaps,
-    split_numbers,
+    classify_overlap,
+    format_affected_releases,
+    parse_release_numbers,
 )
 
 
@@ -31,7 +31,8 @@ from decoders.protocol_facts.advisories import (
     ],
 )
 def test_both_ends_of_a_span_are_in_it(first: str, last: str, found: str) -> None:
-    assert overlaps(ReleaseRange(split_numbers(first), split_numbers(last)), "3.5.0", "3.9.1") == found
+    release = ReleaseRange(parse_release_numbers(first), parse_release_numbers(last))
+    assert classify_overlap(release, "3.5.0", "3.9.1") == found
 
 
 def test_words_for_spans_are_in_their_order() -> None:
@@ -39,7 +40,7 @@ def test_words_for_spans_are_in_their_order() -> None:
     changed = some._replace(
         affected=(("4.0.0", "4.0.1"), ("2.8.0", "3.9.1"), ("3.10.0", "3.10.0")), doubtful=(("0", "2.7.2", "why"),)
     )
-    assert format_releases(changed) == "up to 2.7.2, 2.8.0–3.9.1, 3.10.0, 4.0.0–4.0.1"
+    assert format_affected_releases(changed) == "up to 2.7.2, 2.8.0–3.9.1, 3.10.0, 4.0.0–4.0.1"
     for each in ADVISORIES:
         spans = [*each.affected, *((first, last) for first, last, _ in each.doubtful)]
-        assert format_releases(each).count(", ") == len(spans) - 1
+        assert format_affected_releases(each).count(", ") == len(spans) - 1

@@ -9,7 +9,11 @@ from typing import Any, Final, get_args
 import pytest
 
 from decoders.apis import KEYS, NAMES, api
-from decoders.protocol_facts.extract_routing_keys import extract_routing_keys, fields_that_route, keep_only_routing_keys
+from decoders.protocol_facts.extract_routing_keys import (
+    extract_routing_keys,
+    keep_only_routing_keys,
+    routing_field_paths,
+)
 from decoders.protocol_facts.request_routing import Sender, To, route_of_api
 from decoders.schema.api_declaration import Field
 
@@ -54,10 +58,10 @@ def test_every_route_says_who_sends() -> None:
 @pytest.mark.parametrize("key", [key for key in KEYS if ROUTES[key].path])
 def test_a_path_exists_in_every_version(key: int) -> None:
     for version in versions_of(key):
-        for part, chosen in zip(ROUTES[key].path, fields_that_route(key, version), strict=True):
+        for part, chosen in zip(ROUTES[key].path, routing_field_paths(key, version), strict=True):
             here = [path for path in part.split("|") if field_at(key, version, path)]
             assert here == [chosen], (api(key).name, version)
-    used = {path for version in versions_of(key) for path in fields_that_route(key, version)}
+    used = {path for version in versions_of(key) for path in routing_field_paths(key, version)}
     assert used == {path for part in ROUTES[key].path for path in part.split("|")}, "an alternative that no version has"
 
 
@@ -65,7 +69,7 @@ def test_a_path_exists_in_every_version(key: int) -> None:
 def test_a_path_leads_to_what_its_kind_needs(key: int) -> None:
     """The fields that decide where a request goes are what its route needs (`is groupId` is Kafka's own definition)."""
     for version in versions_of(key):
-        fields = [field_at(key, version, path) for path in fields_that_route(key, version)]
+        fields = [field_at(key, version, path) for path in routing_field_paths(key, version)]
         assert [(each.entity or each.kind) if each else "?" for each in fields] in PARTS[ROUTES[key].to]
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from decoders.limits import LIVE_PROXY_HEAD_MAX
 from decoders.protocols.make_proxy_head import make_proxy_head
-from decoders.protocols.read_connection_prefix import count_bytes_of_proxy_head, read_proxy_head
+from decoders.protocols.read_connection_prefix import least_size_of_proxy_head, read_proxy_head
 from kwcli.net.config.client_config import KeyStoreFile, TlsSettings
 from kwcli.playground.run_playground import LibrdkafkaMock
 from kwcli.playground.tls_certificates import write_tls_certificates
@@ -181,8 +181,8 @@ def test_no_byte_behind_a_head_is_taken(name: str) -> None:
     data = HEADS[name][0]
     have = 0
     while have < len(data):
-        assert have < count_bytes_of_proxy_head(data[:have]) <= len(data)
-        have = count_bytes_of_proxy_head(data[:have])
+        assert have < least_size_of_proxy_head(data[:have]) <= len(data)
+        have = least_size_of_proxy_head(data[:have])
     assert read_proxy_head(data).size == len(data)
 
 
@@ -220,7 +220,7 @@ async def test_brokers_get_a_head_that_names_the_client(version: Any, head: byte
 
     async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         data = b""
-        while len(data) < (size := count_bytes_of_proxy_head(data)) and not data.endswith(b"\r\n"):
+        while len(data) < (size := least_size_of_proxy_head(data)) and not data.endswith(b"\r\n"):
             data += await reader.readexactly(size - len(data))
         got.append(read_proxy_head(data))
         await echo(reader, writer)

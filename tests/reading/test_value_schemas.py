@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from decoders import Record
 from decoders.messages.decode_record_values import RecordValueReader
-from decoders.records.records_as_json import records_json, records_json_to_decode
+from decoders.records.records_as_json import records_json, records_json_noting_encodings
 from decoders.values.schemas_and_decoded_values import RegisteredSchema, SchemaOrigin
 from decoders.values.value_decoder import ValueDecoder
 from kwcli.reading.run_reading import ReadingRun
@@ -352,7 +352,7 @@ def _batches(draw: st.DrawFn) -> list[tuple[Any, ...]]:
     return draw(st.lists(st.tuples(st.just(0), st.just(0), field, field, headers, st.none()), max_size=9))
 
 
-@pytest.mark.parametrize("make", [records_json, records_json_to_decode])
+@pytest.mark.parametrize("make", [records_json, records_json_noting_encodings])
 @given(rows=_batches(), with_files=st.booleans())
 def test_a_look_at_a_batch_passes_over_what_decodes_to_nothing(
     make: Callable[[Iterator[Any]], list[dict[str, Any]]], rows: list[tuple[Any, ...]], with_files: bool

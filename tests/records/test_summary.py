@@ -78,7 +78,7 @@ def _refuse(*_words: object, **_more: object) -> None:
 
 
 def test_whole_batches_are_summed_up_by_their_headers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(summarize_records_module, "_with_unusual_batches", _refuse)
+    monkeypatch.setattr(summarize_records_module, "_add_unusual_batches_to_summary", _refuse)
     monkeypatch.setattr(summarize_records_module, "_add_legacy_messages", _refuse)
     assert summarize_records(HEX + THREE + EMPTY).batches == 3
     assert summarize_records(HEX + THREE + EMPTY, verify_checksums=True).records == 5
@@ -93,7 +93,7 @@ def test_heads_of_whole_batches_are_read_from_their_headers(monkeypatch: pytest.
         (3, 44, 46),
         (0, 47, 49),
     ]
-    monkeypatch.setattr(summarize_records_module, "_each_batch_head", _refuse)
+    monkeypatch.setattr(summarize_records_module, "_iterate_batch_heads", _refuse)
     assert [head.records for head in read_batch_heads((6, len(THREE)), b"before" + THREE)] == [3]
 
 

@@ -20,7 +20,7 @@ from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS, OTHER_
 from decoders.protocol_facts.errors.errors_by_api import (
     GENERIC,
     errors_listed_by_definition,
-    errors_observed_besides,
+    errors_observed_from_brokers,
     expected_errors,
 )
 from decoders.protocol_facts.errors.remedies import REMEDIES
@@ -53,13 +53,13 @@ def test_what_definitions_list_is_what_is_listed() -> None:
     assert {key: set(errors_listed_by_definition(key)) for key in API_KEYS if errors_listed_by_definition(key)} == found
 
 
-@pytest.mark.parametrize("names_of", [errors_listed_by_definition, errors_observed_besides])
+@pytest.mark.parametrize("names_of", [errors_listed_by_definition, errors_observed_from_brokers])
 def test_declarations_name_real_errors_once(names_of: Callable[[int], tuple[str, ...]]) -> None:
     for key in API_KEYS:
         names = names_of(key)
         assert len(set(names)) == len(names), api(key).name
         assert set(names) <= NAMES, api(key).name
-        if names_of is errors_observed_besides:
+        if names_of is errors_observed_from_brokers:
             assert not set(names) & set(errors_listed_by_definition(key)), api(key).name
             assert not set(names) & set(GENERIC), api(key).name
 
@@ -79,7 +79,7 @@ def test_what_brokers_answered_in_captures_is_in_the_tables(name: str) -> None:
             assert exchange.api_key is not None
             known = (
                 *errors_listed_by_definition(exchange.api_key),
-                *errors_observed_besides(exchange.api_key),
+                *errors_observed_from_brokers(exchange.api_key),
                 *GENERIC,
             )
             assert error.name in known, (exchange.api, error)

@@ -14,7 +14,7 @@ from decoders.frames.explain_strange_numbers import explain_by_known_log_lines, 
 from decoders.protocol_facts.errors.client_texts import CLIENT_TEXTS
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS
-from decoders.protocol_facts.errors.find_errors_in_text import find_codes_in_line, find_codes_of_texts
+from decoders.protocol_facts.errors.find_errors_in_text import find_codes_of_client_texts, find_error_codes_in_line
 from decoders.protocol_facts.errors.known_log_lines import LOG_LINES
 from tests.cli.worlds import kw
 
@@ -91,8 +91,8 @@ def test_every_code_has_the_texts_of_its_clients() -> None:
     assert set(CLIENT_TEXTS) <= set(ERRORS) | set(LIBRDKAFKA_ERRORS)
     for code, texts in CLIENT_TEXTS.items():
         for text in texts:
-            assert find_codes_of_texts(f"{text}.") == [code], text
-            assert code in find_codes_in_line(f"12:00:01 WARN failed: {text}"), text
+            assert find_codes_of_client_texts(f"{text}.") == [code], text
+            assert code in find_error_codes_in_line(f"12:00:01 WARN failed: {text}"), text
 
 
 def test_librdkafka_writes_these_texts() -> None:
@@ -100,7 +100,7 @@ def test_librdkafka_writes_these_texts() -> None:
     for code in CLIENT_TEXTS:
         text = confluent_kafka.KafkaError(code).str()
         if not text.startswith("Err-"):
-            assert find_codes_of_texts(text) == [code], text
+            assert find_codes_of_client_texts(text) == [code], text
 
 
 @pytest.mark.parametrize("number", ["1213486156", "1213486164", "1195725852", "1195725860"])
@@ -128,7 +128,7 @@ def test_a_number_of_four_more_or_less_is_likely(number: str) -> None:
     ],
 )
 def test_numbers_of_other_programs_are_no_codes(line: str, codes: list[int]) -> None:
-    assert find_codes_in_line(line) == codes
+    assert find_error_codes_in_line(line) == codes
 
 
 def test_several_lines_are_told_once_each() -> None:
@@ -159,4 +159,4 @@ def test_mutated_lines_do_no_harm(row: Pasted, noise: str, start: int, end: int,
             assert finding.what
             assert finding.text.isprintable()
             assert "{" not in finding.detail + finding.remedy
-        assert all(isinstance(code, int) for code in find_codes_in_line(line))
+        assert all(isinstance(code, int) for code in find_error_codes_in_line(line))

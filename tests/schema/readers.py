@@ -13,7 +13,7 @@ from decoders.schema import field_projection
 from decoders.schema.api_declaration import Plan
 from decoders.schema.body_json_form import body_to_json
 from decoders.schema.codegen_support import CRUDE, Crude
-from decoders.schema.field_projection import ALL, Mode, parse_want
+from decoders.schema.field_projection import ALL, Mode, parse_wanted_paths
 from decoders.schema.lazy_decoder import LazyDecoder, build_decoder, get_decoder, get_json_decoder, get_projector
 from decoders.schema.plan_walker import Walker, decode_by_walking
 
@@ -92,7 +92,7 @@ def readers_agree(plan: Plan, buf: bytes, at: int, end: int, paths: frozenset[st
             else (body_to_json(plan, expected[0], {}, TABLE, reveal=reveal), expected[1])
         )
         assert repr(got) == repr(form)
-    view = verdict(field_projection.project_by_walking, plan, parse_want(plan, paths), True, buf, at, end)
+    view = verdict(field_projection.project_by_walking, plan, parse_wanted_paths(plan, paths), True, buf, at, end)
     assert repr(verdict(generated(get_projector(plan, paths, True)), buf, at, end)) == repr(view)
     without_errors = view if view == "fails" else (view[0], None, view[2])
     assert repr(verdict(generated(get_projector(plan, paths, False)), buf, at, end)) == repr(without_errors)

@@ -18,7 +18,7 @@ from decoders.schema import field_projection
 from decoders.schema.api_declaration import Plan, resolve
 from decoders.schema.body_json_form import body_to_json
 from decoders.schema.decode_and_encode import decode, decode_partial, encode
-from decoders.schema.field_projection import Mode, parse_want
+from decoders.schema.field_projection import Mode, parse_wanted_paths
 from decoders.schema.lazy_decoder import (
     decoder_source,
     encoder_source,
@@ -145,7 +145,7 @@ def test_the_first_messages_are_read_alike(seed: int) -> None:
             form = first[0] if first[0] == "fails" else (body_to_json(plan, first[0][0], reveal=True), first[0][1])
             assert repr(first[1]) == repr(form)
             assert repr(first[2]) == repr(
-                verdict(field_projection.project_by_walking, plan, parse_want(plan, paths), True, data, 0, end)
+                verdict(field_projection.project_by_walking, plan, parse_wanted_paths(plan, paths), True, data, 0, end)
             )
 
 

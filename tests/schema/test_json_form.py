@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from decoders.errors import EncodeError
 from decoders.schema.body_json_form import (
-    cell_json,
-    cell_text,
+    cell_to_json,
+    decode_text_of_cell,
+    encode_text_for_cell,
     has_at_most_levels,
     json_bytes,
     json_text,
@@ -21,7 +22,6 @@ from decoders.schema.body_json_form import (
     quote_json,
     row_json,
     tags_from_json,
-    text_of_cell,
 )
 from decoders.wire.format_and_escape_text import is_plain_text
 
@@ -58,14 +58,17 @@ def test_nothing_is_lost(data: bytes) -> None:
     assert json_text(data.decode("utf-8", "surrogateescape")) == shown
 
 
-@given(st.binary(max_size=40) | st.binary(max_size=9).map(lambda data: cell_text(data.decode("latin-1")).encode()))
+@given(
+    st.binary(max_size=40)
+    | st.binary(max_size=9).map(lambda data: encode_text_for_cell(data.decode("latin-1")).encode())
+)
 def test_a_cell_stands_for_one_text(data: bytes) -> None:
     """A cell, or the key of an object, is text for every reader, and gives the text back, whatever it looks like."""
     text = data.decode("utf-8", "surrogateescape")
-    cell = cell_text(text)
+    cell = encode_text_for_cell(text)
     cell.encode()
-    assert text_of_cell(cell) == text
-    assert cell_json(cell) == json_text(text)
+    assert decode_text_of_cell(cell) == text
+    assert cell_to_json(cell) == json_text(text)
 
 
 def test_rows_have_the_form_in_keys_too() -> None:
@@ -77,7 +80,7 @@ def test_rows_have_the_form_in_keys_too() -> None:
 
 @pytest.mark.parametrize("cell", ["orders", '{"base64":"', '{"base64":"a"}', '{"base64":"b3JkZXL/"', '{"base64":1}'])
 def test_a_cell_of_another_form_is_the_text_itself(cell: str) -> None:
-    assert text_of_cell(cell) == cell
+    assert decode_text_of_cell(cell) == cell
 
 
 def say_failure(read: Callable[..., object], *values: object) -> object:

@@ -9,7 +9,7 @@ from random import Random
 import google_crc32c
 import pytest
 
-from decoders.protocols.read_connection_prefix import list_heads, read_connection_prefix
+from decoders.protocols.read_connection_prefix import list_prefix_heads, read_connection_prefix
 from decoders.scrubbing.pseudonyms import Pseudonyms
 from decoders.scrubbing.replace_names import NameReplacer
 from decoders.scrubbing.scrub_prefixes import scrub_prefix
@@ -41,8 +41,8 @@ def test_a_prefix_keeps_its_form(name: str) -> None:
     for was, now in ((before.client, after.client), (before.target, after.target)):
         assert was.rpartition(":")[2] == now.rpartition(":")[2]
         assert not was or now != was
-    sizes = [(head.protocol, head.size, head.answer_size) for head in list_heads(asked, answered)]
-    assert [(head.protocol, head.size, head.answer_size) for head in list_heads(made, answer)] == sizes
+    sizes = [(head.protocol, head.size, head.answer_size) for head in list_prefix_heads(asked, answered)]
+    assert [(head.protocol, head.size, head.answer_size) for head in list_prefix_heads(made, answer)] == sizes
 
 
 def test_the_checksum_of_a_head_is_right_again() -> None:

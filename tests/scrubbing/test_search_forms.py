@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from decoders.scrubbing.search_names_in_bytes import _search_forms
+from decoders.scrubbing.search_names_in_bytes import _encodings_to_search_for
 
 
 @pytest.mark.parametrize("name", [b"orders", b"payments", b"x-customer-7", b"\xfb\xff\xfe\xfb\xff\xfe\xfb"])
@@ -16,11 +16,11 @@ from decoders.scrubbing.search_names_in_bytes import _search_forms
 @pytest.mark.parametrize("after", range(3))
 def test_a_form_is_found(name: bytes, encode: Callable[[bytes], bytes], before: int, after: int) -> None:
     text = encode(b"\x11" * before + name + b"\xee" * after)
-    assert any(form in text for form in _search_forms(name))
+    assert any(form in text for form in _encodings_to_search_for(name))
 
 
 def test_forms() -> None:
-    assert list(_search_forms(b"orders")) == [
+    assert list(_encodings_to_search_for(b"orders")) == [
         b"orders",
         b"6f7264657273",
         b"6F7264657273",

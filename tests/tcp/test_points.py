@@ -192,9 +192,9 @@ def test_a_packet_knows_when_each_point_saw_its_ends() -> None:
     ]
     points = PacketsAtPoints()
     assert points.leave_out_copies([whole, *parts]) == [whole]
-    assert points.sightings(1, last=False) == {0: (BEGIN, 1), 1: (BEGIN + MS, (1 << FILE_SHIFT) + 1)}
-    assert points.sightings(1, last=True) == {0: (BEGIN, 1), 1: (BEGIN + 3 * MS, (1 << FILE_SHIFT) + 3)}
-    assert points.sightings(2, last=True) == {}
+    assert points.sightings_of_packet(1, last=False) == {0: (BEGIN, 1), 1: (BEGIN + MS, (1 << FILE_SHIFT) + 1)}
+    assert points.sightings_of_packet(1, last=True) == {0: (BEGIN, 1), 1: (BEGIN + 3 * MS, (1 << FILE_SHIFT) + 3)}
+    assert points.sightings_of_packet(2, last=True) == {}
 
 
 def test_a_connection_of_the_same_ports_begins_anew() -> None:

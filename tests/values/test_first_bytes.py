@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from decoders.records.records_as_json import (
     records_json,
-    records_json_to_decode,
-    records_json_to_decode_beyond_json,
+    records_json_noting_encodings,
+    records_json_noting_encodings_beyond_json,
 )
 from decoders.schema.body_json_form import json_bytes
 from decoders.values.protobuf.guess_message import guess_message, looks_like_message
@@ -98,7 +98,7 @@ def test_what_is_passed_over_has_no_form(data: bytes) -> None:
 def test_what_a_look_at_a_chunk_passes_over_has_no_form(datas: list[bytes], data: st.DataObject) -> None:
     keys = data.draw(st.permutations(datas))
     rows = [(0, 0, key, value, (), None) for key, value in zip(keys, datas, strict=True)]
-    found = cast("JsonRecords", records_json_to_decode(iter(rows)))
+    found = cast("JsonRecords", records_json_noting_encodings(iter(rows)))
     assert found == records_json(iter(rows))
     decode = ValueDecoder(SchemaStore()).decode
     known = {(number, part) for number, row in enumerate(rows) for part, data in (("key", row[2]), ("value", row[3]))
@@ -107,7 +107,7 @@ def test_what_a_look_at_a_chunk_passes_over_has_no_form(datas: list[bytes], data
     assert known <= set(found.parts)
     shown = list_parts_that_may_be_encoded(found)
     assert all((found[number], part) in shown for number, part in known)
-    lines = records_json_to_decode_beyond_json(iter(rows))
+    lines = records_json_noting_encodings_beyond_json(iter(rows))
     formats = {
         each: cast("DecodedValue", decode((keys if each[1] == "key" else datas)[each[0]])).format for each in known
     }
@@ -118,17 +118,17 @@ def test_what_a_look_at_a_chunk_passes_over_has_no_form(datas: list[bytes], data
 def test_a_chunk_of_plain_text_random_bytes_and_numbers_has_few_parts() -> None:
     rng = random.Random(5)
     rows = [(n, 0, n.to_bytes(8, "big"), rng.randbytes(80), (("trace", b"7"),), None) for n in range(128 * 20)]
-    found = cast("JsonRecords", records_json_to_decode(iter(rows)))
+    found = cast("JsonRecords", records_json_noting_encodings(iter(rows)))
     assert found.parts is not None
     assert {part for _, part in found.parts} == {"value"}
     assert len(found.parts) <= len(rows) / 20
     texts = [(n, 0, b"key-%d" % n, b"order of %d" % n, (), None) for n in range(128)]
-    assert cast("JsonRecords", records_json_to_decode(iter(texts))).parts == []
+    assert cast("JsonRecords", records_json_noting_encodings(iter(texts))).parts == []
     named = [(n, 0, b"k", b"plain", (("ce_specversion", b"1.0"),), None) for n in range(6)]
-    assert cast("JsonRecords", records_json_to_decode(iter(named))).parts is None
+    assert cast("JsonRecords", records_json_noting_encodings(iter(named))).parts is None
     json = [(n, 0, b"k", b'{"id":7}', (), None) for n in range(6)]
-    assert cast("JsonRecords", records_json_to_decode_beyond_json(iter(json))).parts == []
-    assert len(list_parts_that_may_be_encoded(records_json_to_decode(iter(json)))) == 6
+    assert cast("JsonRecords", records_json_noting_encodings_beyond_json(iter(json))).parts == []
+    assert len(list_parts_that_may_be_encoded(records_json_noting_encodings(iter(json)))) == 6
 
 
 @given(messages())

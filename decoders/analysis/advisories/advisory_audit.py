@@ -49,11 +49,11 @@ from decoders.protocol_facts.advisories import (
     ReleaseRange,
     Sign,
     Where,
-    format_releases,
-    make_release_of_line,
-    overlaps,
-    read_kafka_release,
-    split_numbers,
+    classify_overlap,
+    find_kafka_releases_of_client,
+    format_affected_releases,
+    make_release_range_of_lines,
+    parse_release_numbers,
 )
 from decoders.protocol_facts.api_keys import API_VERSIONS, PRODUCE
 from decoders.wire.format_and_escape_text import format_rfc3339
@@ -304,7 +304,7 @@ def _make_row(
         "where": "broker" if about["broker"] is not None else "client",
         **about,
         "effect": None if advisory is None else advisory.effect,
-        "affected": None if advisory is None else format_releases(advisory),
+        "affected": None if advisory is None else format_affected_releases(advisory),
         "fixed": [] if advisory is None else [*advisory.fixed],
         "since": None if advisory is None else advisory.published,
         "url": None if advisory is None else advisory.address,
@@ -351,14 +351,18 @@ def _judge_software(
 
 def _read_release(software: str, version: str) -> ReleaseRange | None:
     if software == JAVA:
-        return read_kafka_release(version)
-    return ReleaseRange(split_numbers(version), split_numbers(version)) if _PLAIN.fullmatch(version) else None
+        return find_kafka_releases_of_client(version)
+    return (
+        ReleaseRange(parse_release_numbers(version), parse_release_numbers(version))
+        if _PLAIN.fullmatch(version)
+        else None
+    )
 
 
 def _judge_release(advisory: Advisory, release: ReleaseRange, name: str, kinds: frozenset[Where]) -> _Judged | None:
     """The verdict of an advisory on a client that names its release; None where it is not about the release."""
-    found = {overlaps(release, *span) for span in advisory.affected} - {"none"}
-    doubts = [why for first, last, why in advisory.doubtful if overlaps(release, first, last) != "none"]
+    found = {classify_overlap(release, *span) for span in advisory.affected} - {"none"}
+    doubts = [why for first, last, why in advisory.doubtful if classify_overlap(release, first, last) != "none"]
     if not found and not doubts:
         return None
     if release.vendor:
@@ -368,7 +372,7 @@ def _judge_release(advisory: Advisory, release: ReleaseRange, name: str, kinds: 
         )
     if not found:
         return _Judged(advisory, "maybe", f"{name}: {doubts[0]}")
-    why = f"{name} is one of {format_releases(advisory)}"
+    why = f"{name} is one of {format_affected_releases(advisory)}"
     if "client" in advisory.where:
         return _Judged(advisory, "affected", why)
     what = "Kafka Connect" if "connect" in kinds else "Kafka Streams"
@@ -383,14 +387,14 @@ def _judge_library(library: Mapping[str, Any] | None, kinds: frozenset[Where]) -
     last = library["to"]
     if last is None and library["name"] == JAVA:
         looks, last = f"{looks}, before 2.4, from which on it names itself", _NAMELESS_UNTIL
-    release = make_release_of_line(library["from"] or "0", last or "9999")
+    release = make_release_range_of_lines(library["from"] or "0", last or "9999")
     judged = []
     for each in ADVISORIES:
         if each.library != library["name"] or kinds.isdisjoint(each.where):
             continue
         spans = [*each.affected, *((first, last) for first, last, _ in each.doubtful)]
-        if any(overlaps(release, *span) != "none" for span in spans):
-            judged.append(_Judged(each, "maybe", f"{looks}; {format_releases(each)} are affected"))
+        if any(classify_overlap(release, *span) != "none" for span in spans):
+            judged.append(_Judged(each, "maybe", f"{looks}; {format_affected_releases(each)} are affected"))
     return judged, ("unknown", looks)
 
 
@@ -400,11 +404,12 @@ def _judge_release_of_broker(release: ReleaseRange, mechanisms: frozenset[str]) 
     for each in ADVISORIES:
         if "broker" not in each.where or each.library != JAVA:
             continue
-        found = [span for span in each.affected if overlaps(release, *span) != "none"]
-        doubts = [why for first, last, why in each.doubtful if overlaps(release, first, last) != "none"]
+        found = [span for span in each.affected if classify_overlap(release, *span) != "none"]
+        doubts = [why for first, last, why in each.doubtful if classify_overlap(release, first, last) != "none"]
         if not found and not doubts:
             continue
-        why = f"it offers what Kafka {line} does, and its patch cannot be seen; {format_releases(each)} are affected"
+        releases = format_affected_releases(each)
+        why = f"it offers what Kafka {line} does, and its patch cannot be seen; {releases} are affected"
         if not found:
             why += f" ({doubts[0]})"
         yield _Judged(each, "maybe", why + _describe_conditions(each, mechanisms))

@@ -252,13 +252,13 @@ def read_release_of_broker(offered: Mapping[int, Versions]) -> ReleaseRange | No
     if not offered:
         return None
     # These tables are large, and only a finding needs them.
-    from decoders.protocol_facts.advisories import make_release_of_line
+    from decoders.protocol_facts.advisories import make_release_range_of_lines
     from decoders.protocol_facts.find_alike_releases import find_most_alike_releases
 
     likeness = find_most_alike_releases(offered)
-    if not likeness.is_release:
+    if not likeness.is_likely_kafka_release:
         return None
-    return make_release_of_line(likeness.releases[0], likeness.releases[-1])
+    return make_release_range_of_lines(likeness.releases[0], likeness.releases[-1])
 
 
 def _offers_by_broker(case: Case) -> dict[str, dict[int, Versions]]:

@@ -15,7 +15,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     most_frequent_clients,
 )
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
-from decoders.values.schema_subjects import find_foreign_schemas
+from decoders.values.schema_subjects import find_misrouted_values
 
 __all__ = ["VALUES"]
 
@@ -41,7 +41,7 @@ def _find_unregistered_schemas(case: Case) -> Iterator[Found]:
 
 def _list_foreign_schemas(case: Case) -> dict[tuple[str, str], str]:
     known = (key for key, _ in case.seen.items_of_kind("schema-subject"))
-    return find_foreign_schemas(
+    return find_misrouted_values(
         known, ((topic, identity) for (topic, identity, _), _ in case.seen.items_of_kind("value-schema"))
     )
 

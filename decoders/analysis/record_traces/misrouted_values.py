@@ -29,7 +29,7 @@ from decoders.protocol_facts.api_keys import PRODUCE
 from decoders.records.batch_layout import SIZE
 from decoders.records.scan_first_bytes import HAS_HEADERS, scan_first_bytes
 from decoders.records.summarize_records import read_batch_heads
-from decoders.values.schema_subjects import SchemaSubject, find_foreign_schemas, list_subjects, subject_of_values
+from decoders.values.schema_subjects import SchemaSubject, find_misrouted_values, list_subjects, subject_of_values
 from decoders.values.values_that_may_be_encoded import FIRST_BYTES, has_header_of_form, may_have_header_of_form
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import state_fields
@@ -213,7 +213,7 @@ class MisroutedValues:
         return self._told
 
     def _find_foreign_schemas(self) -> dict[tuple[str, str], str]:
-        return find_foreign_schemas(self._list_subjects(), self._runs)
+        return find_misrouted_values(self._list_subjects(), self._runs)
 
     def merge(self, other: Self) -> None:
         """Add what `other` has seen."""

@@ -31,10 +31,12 @@ class RegistryTraffic:
     `http2` counts connections that cannot be read, since they are HTTP/2.
     """
 
-    def __init__(self, learn: Callable[[RegisteredSchema], object], note_unregistered: Callable[[int], object]) -> None:
-        """`learn` takes schemas, `note_unregistered` the ids that a registry says it does not know."""
+    def __init__(
+        self, learn: Callable[[RegisteredSchema], object], note_unregistered_id: Callable[[int], object]
+    ) -> None:
+        """`learn` takes schemas, `note_unregistered_id` the ids that a registry says it does not know."""
         self._learn = learn
-        self._note_unregistered = note_unregistered
+        self._note_unregistered = note_unregistered_id
         self._apicurio: ApicurioTraffic | None = None
         self._conversations: dict[int, tuple[HttpConversation, object]] = {}  # with the client's half
         self._others: set[int] = set()  # connections that are none of HTTP

@@ -25,7 +25,7 @@ __all__ = [
     "GENERIC",
     "ExpectedError",
     "errors_listed_by_definition",
-    "errors_observed_besides",
+    "errors_observed_from_brokers",
     "expected_error_codes",
     "expected_errors",
     "is_plausible_error",
@@ -48,7 +48,7 @@ def errors_listed_by_definition(api_key: int) -> tuple[str, ...]:
     return _error_names_in_section(api_key, "errors_listed")
 
 
-def errors_observed_besides(api_key: int) -> tuple[str, ...]:
+def errors_observed_from_brokers(api_key: int) -> tuple[str, ...]:
     """The errors that brokers answer an API with besides."""
     return _error_names_in_section(api_key, "errors_observed")
 
@@ -62,7 +62,9 @@ def _error_names_in_section(key: int, section_word: str) -> tuple[str, ...]:
 def is_plausible_error(api_key: int, error: str) -> bool:
     """Whether brokers are known to answer this API with the error of this name."""
     return (
-        error in GENERIC or error in errors_listed_by_definition(api_key) or error in errors_observed_besides(api_key)
+        error in GENERIC
+        or error in errors_listed_by_definition(api_key)
+        or error in errors_observed_from_brokers(api_key)
     )
 
 

@@ -27,36 +27,38 @@ _TITLES_IN_A_LINE: Final = re.compile(r"\[(-?\d{1,3})\] ([A-Z][A-Za-z]+(?: [A-Za
 _LONG: Final = 30
 
 
-def find_codes_in_line(line: str) -> list[int]:
+def find_error_codes_in_line(line: str) -> list[int]:
     """The codes that a line names: `NOT_COORDINATOR`, `…Exception`, `error code 6`, `errorCode=-1`, a client's text."""
     names = (parse_librdkafka_code(word) or find_error_code(word) for word in _NAMES_IN_A_LINE.findall(line))
     numbers = (
         int(match[1]) for match in _CODES_IN_A_LINE.finditer(line) if not _FOREIGN.search(line[: match.start()][-40:])
     )
-    titled = (int(code) for code, title in _TITLES_IN_A_LINE.findall(line) if _may_be_title(title, int(code)))
+    titled = (
+        int(code) for code, title in _TITLES_IN_A_LINE.findall(line) if _shares_word_with_error_name(title, int(code))
+    )
     known = [code for code in (*names, *numbers, *titled) if code in ERRORS or code in LIBRDKAFKA_ERRORS]
-    return list(dict.fromkeys(code for code in (*known, *find_codes_of_texts(line)) if code is not None))
+    return list(dict.fromkeys(code for code in (*known, *find_codes_of_client_texts(line)) if code is not None))
 
 
-def _may_be_title(title: str, code: int) -> bool:
+def _shares_word_with_error_name(title: str, code: int) -> bool:
     """Whether a title has a word of the error's name: another number in brackets is no error."""
     return code in ERRORS and not {*title.upper().split()}.isdisjoint(ERRORS[code].name.split("_"))
 
 
-def find_codes_of_texts(line: str) -> list[int]:
+def find_codes_of_client_texts(line: str) -> list[int]:
     """The codes whose texts, as client libraries write them, stand in a line; the longest text counts."""
     folded = " ".join(line.lower().split())
     found: dict[int, None] = {}
     for text, code in _codes_by_text():
         at = folded.find(text)
-        if at < 0 or (len(text) < _LONG and not _is_sentence(folded, at, at + len(text))):
+        if at < 0 or (len(text) < _LONG and not _stands_alone_in_line(folded, at, at + len(text))):
             continue
         found[code] = None
         folded = folded[:at] + "\0" + folded[at + len(text) :]
     return list(found)
 
 
-def _is_sentence(line: str, start: int, end: int) -> bool:
+def _stands_alone_in_line(line: str, start: int, end: int) -> bool:
     before, behind = line[:start].rstrip(), line[end : end + 1]
     return (not before or before[-1] in ":=\"'([{-|,") and (not behind or behind in ".,;:)\"'!]}|(")
 

@@ -58,7 +58,7 @@ def inflate(packed: memoryview, size_max: int, magic: int) -> bytes:
                 raise Malformed(f"no LZ4 frame: {failure}", offset=at) from None
             # Kafka does not look at the checksum of the content.
             body = packed[frame.body : frame.end - _CHECKSUM_SIZE]
-            block, ends = _decompress_frame(_drop_content_checksum(head), body, min(frame.bound, left) + 1)
+            block, ends = _decompress_frame(_clear_content_checksum_flag(head), body, min(frame.bound, left) + 1)
         left -= len(block)
         if left < 0:
             raise LimitExceeded(f"LZ4: more than {size_max} bytes come out", offset=at)
@@ -76,7 +76,7 @@ def _decompress_frame(head: bytes | memoryview, body: memoryview, size_max: int)
     return reader.decompress(body, max_length=size_max), reader.eof
 
 
-def _drop_content_checksum(head: bytes | memoryview) -> bytes:
+def _clear_content_checksum_flag(head: bytes | memoryview) -> bytes:
     """The descriptor of a frame without the flag of a content checksum."""
     bare = bytearray(head[:-1])
     bare[_FLAGS_AT] &= ~_CONTENT_CHECKSUM

@@ -27,7 +27,7 @@ from decoders.limits import SCHEMA_NESTING_MAX, VALUE_NESTING_MAX
 from decoders.schema.body_json_form import float_json, json_bytes
 from decoders.values.avro.avro_schema import AvroType
 from decoders.values.avro.avro_walker import parts_budget, read_long
-from decoders.values.avro.logical_types import find_formatter
+from decoders.values.avro.logical_types import find_logical_type_formatter
 from decoders.values.shortest_float import shorten_float
 
 Decode: TypeAlias = Callable[[bytes, int], tuple[Any, int]]
@@ -48,22 +48,22 @@ class NotCompiled(Exception):
     """A type for which no function is made."""
 
 
-def _long(buf: bytes, at: int) -> tuple[int, int]:
+def _read_long_value(buf: bytes, at: int) -> tuple[int, int]:
     return read_long(buf, at)
 
 
-def _int(buf: bytes, at: int) -> tuple[int, int]:
+def _read_int_value(buf: bytes, at: int) -> tuple[int, int]:
     return read_long(buf, at, 32)
 
 
-def _size(buf: bytes, at: int) -> tuple[int, int]:
+def _read_checked_size(buf: bytes, at: int) -> tuple[int, int]:
     size, at = read_long(buf, at)
     if not 0 <= size <= len(buf) - at:
         raise IndexError
     return size, at
 
 
-def _block(buf: bytes, at: int, left: list[int], least: int, weight: int) -> tuple[int, int]:
+def _read_block_count(buf: bytes, at: int, left: list[int], least: int, weight: int) -> tuple[int, int]:
     """The number of items in a block of an array or a map; `left` is what parts there may still be."""
     count, at = read_long(buf, at)
     if count < 0:
@@ -77,7 +77,7 @@ def _block(buf: bytes, at: int, left: list[int], least: int, weight: int) -> tup
     return count, at
 
 
-def _enter(left: list[int], weight: int, depth: int) -> None:
+def _charge_parts_and_check_depth(left: list[int], weight: int, depth: int) -> None:
     left[0] -= weight
     if left[0] < 0 or depth > VALUE_NESTING_MAX - SCHEMA_NESTING_MAX:
         raise LimitExceeded("left to the walker")
@@ -89,7 +89,7 @@ def compile_decoder(kind: AvroType) -> Decode | None:
         source = DecoderWriter(kind)
     except NotCompiled:
         return None
-    made: Decode = source.load()
+    made: Decode = source.compile_function()
     return made
 
 
@@ -99,8 +99,9 @@ class DecoderWriter:
     def __init__(self, root: AvroType) -> None:
         self.lines: list[str] = []
         self.names: dict[str, Any] = {
-            "N": _NUMBERS, "S": _SIZES, "B": {0: False, 1: True}, "long_": _long, "int_": _int, "size_": _size,
-            "block": _block, "parts_budget": parts_budget, "enter": _enter, "json_bytes": json_bytes,
+            "N": _NUMBERS, "S": _SIZES, "B": {0: False, 1: True}, "long_": _read_long_value, "int_": _read_int_value,
+            "size_": _read_checked_size, "block": _read_block_count, "parts_budget": parts_budget,
+            "enter": _charge_parts_and_check_depth, "json_bytes": json_bytes,
             "float_json": float_json, "shorten": shorten_float,
             "float_": Struct("<f").unpack_from, "double_": Struct("<d").unpack_from, "UUID": UUID,
         }  # fmt: skip
@@ -115,7 +116,7 @@ class DecoderWriter:
         while self.waiting:
             self.put_function(self.waiting.pop())
 
-    def load(self) -> Any:
+    def compile_function(self) -> Any:
         """The function."""
         exec(compile("\n".join(self.lines), "<avro schema>", "exec"), self.names)
         return self.names["decode"]
@@ -149,7 +150,7 @@ class DecoderWriter:
                 return self.put_call(kind, name, level)
             return self.put_record(kind, level)
         _WRITERS[kind.kind](self, kind, name, level)
-        formatter = find_formatter(kind.logical, kind.kind, kind.scale) if kind.logical else None
+        formatter = find_logical_type_formatter(kind.logical, kind.kind, kind.scale) if kind.logical else None
         if formatter is not None:
             self.put_lines(f"{name} = {self.constant(formatter)}({name})")
         elif kind.kind in ("bytes", "fixed"):
@@ -188,7 +189,7 @@ class DecoderWriter:
 
     def put_fixed(self, kind: AvroType, name: str, _level: int) -> None:
         self.put_lines(f"end = at + {kind.size}", f"{name} = buf[at:end]", "at = end")
-        if find_formatter(kind.logical, kind.kind, kind.scale) is not None:
+        if find_logical_type_formatter(kind.logical, kind.kind, kind.scale) is not None:
             self.put_lines("if at > len(buf):", "    raise IndexError")  # a part of it would be another value
 
     def put_enum(self, kind: AvroType, name: str, _level: int) -> None:

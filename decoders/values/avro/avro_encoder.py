@@ -14,7 +14,7 @@ from decoders.errors import EncodeError
 from decoders.limits import VALUE_NESTING_MAX
 from decoders.schema.body_json_form import bytes_from_json
 from decoders.values.avro.avro_schema import AvroField, AvroType
-from decoders.values.avro.logical_types import find_parser
+from decoders.values.avro.logical_types import find_logical_type_parser
 from decoders.wire.primitive_types import encode_varlong
 
 _FLOATS: Final = {"float": Struct("<f"), "double": Struct("<d")}
@@ -30,7 +30,7 @@ def encode_avro(kind: AvroType, value: Any) -> bytes:
 def _encode_value(kind: AvroType, value: Any, path: str, depth: int) -> bytes:
     if depth > VALUE_NESTING_MAX:
         raise EncodeError(f"more than {VALUE_NESTING_MAX} levels", path=path)
-    parse = find_parser(kind.logical, kind.kind, kind.scale, kind.size) if kind.logical else None
+    parse = find_logical_type_parser(kind.logical, kind.kind, kind.scale, kind.size) if kind.logical else None
     if parse is not None:
         try:
             value = parse(value)
@@ -120,12 +120,12 @@ def _encode_record(kind: AvroType, value: Any, path: str, depth: int) -> bytes:
         if name not in names:
             raise EncodeError(f"{kind.name} has no such field", path=_join_path(path, name))
     return b"".join(
-        _encode_value(field.type, _find_value(field, value, path), _join_path(path, field.name), depth + 1)
+        _encode_value(field.type, _field_value_or_default(field, value, path), _join_path(path, field.name), depth + 1)
         for field in kind.fields
     )
 
 
-def _find_value(field: AvroField, value: dict[str, Any], path: str) -> Any:
+def _field_value_or_default(field: AvroField, value: dict[str, Any], path: str) -> Any:
     if field.name in value:
         return value[field.name]
     if not field.has_default:

@@ -83,7 +83,7 @@ class AvroType:
         self.is_complete = True
         self.is_recursive = False
 
-    def list_parts(self) -> Iterator[AvroType]:
+    def list_inner_types(self) -> Iterator[AvroType]:
         """The types that values of this one hold."""
         if self.items is not None:
             yield self.items
@@ -93,7 +93,7 @@ class AvroType:
 
     def set_levels_and_sizes(self) -> None:
         """Set what follows from the parts, which are all there. Raises LimitExceeded."""
-        parts = [*self.list_parts()]
+        parts = [*self.list_inner_types()]
         self.levels = 1 + max((part.levels for part in parts if part.is_complete), default=0)
         if self.levels > SCHEMA_NESTING_MAX:
             raise LimitExceeded(f"an Avro schema of more than {SCHEMA_NESTING_MAX} levels")
@@ -123,7 +123,7 @@ def collect_named_types(root: AvroType) -> dict[str, AvroType]:
         one = left.pop()
         if one.name:
             found[one.name] = one
-        for part in one.list_parts():
+        for part in one.list_inner_types():
             if id(part) not in seen:
                 seen.add(id(part))
                 left.append(part)
@@ -147,17 +147,17 @@ class _Parsing:
             source = text.strip()
             if source not in PRIMITIVES:
                 raise Malformed("no JSON") from None
-        return self.type_of(source, "", 0)
+        return self.parse_type(source, "", 0)
 
-    def type_of(self, source: Any, namespace: str, depth: int) -> AvroType:
+    def parse_type(self, source: Any, namespace: str, depth: int) -> AvroType:
         self.count += 1
         if self.count > SCHEMA_TYPES_MAX or depth > SCHEMA_NESTING_MAX:
             raise LimitExceeded("an Avro schema of too many types")
         if isinstance(source, str):
-            return self.type_of_name(source, namespace)
+            return self.find_type_by_name(source, namespace)
         if isinstance(source, list):
             union = AvroType("union")
-            union.branches = tuple(self.type_of(branch, namespace, depth + 1) for branch in source)
+            union.branches = tuple(self.parse_type(branch, namespace, depth + 1) for branch in source)
             if not union.branches or any(branch.kind == "union" for branch in union.branches):
                 raise Malformed("a union of nothing, or of unions")
             union.set_levels_and_sizes()
@@ -166,20 +166,20 @@ class _Parsing:
             raise Malformed("no type where one should be")
         kind = source["type"]
         if not isinstance(kind, str):
-            return self.type_of(kind, namespace, depth + 1)
+            return self.parse_type(kind, namespace, depth + 1)
         if kind in _NAMED:
-            return self.named_type(source, kind, namespace, depth)
+            return self.parse_named_type(source, kind, namespace, depth)
         if kind in ("array", "map"):
             made = AvroType(kind)
-            made.items = self.type_of(source.get("items" if kind == "array" else "values"), namespace, depth + 1)
+            made.items = self.parse_type(source.get("items" if kind == "array" else "values"), namespace, depth + 1)
             made.set_levels_and_sizes()
             return made
-        made = self.type_of_name(kind, namespace)
+        made = self.find_type_by_name(kind, namespace)
         if kind in PRIMITIVES:
             add_logical_type(made, source)
         return made
 
-    def type_of_name(self, name: str, namespace: str) -> AvroType:
+    def find_type_by_name(self, name: str, namespace: str) -> AvroType:
         if name in PRIMITIVES:
             return AvroType(name)
         full = name if "." in name or not namespace else f"{namespace}.{name}"
@@ -192,7 +192,7 @@ class _Parsing:
             found.is_recursive = True
         return found
 
-    def named_type(self, source: Mapping[str, Any], kind: str, namespace: str, depth: int) -> AvroType:
+    def parse_named_type(self, source: Mapping[str, Any], kind: str, namespace: str, depth: int) -> AvroType:
         name, space = source.get("name"), source.get("namespace")
         if not isinstance(name, str) or not name:
             raise Malformed(f"a type {kind} without name")
@@ -226,7 +226,7 @@ class _Parsing:
             if not isinstance(field, dict) or not isinstance(field.get("name"), str) or "type" not in field:
                 raise Malformed(f"a field of {made.name} without name or type")
             name = field["name"]
-            kind = self.type_of(field["type"], made.name.rpartition(".")[0], depth + 1)
+            kind = self.parse_type(field["type"], made.name.rpartition(".")[0], depth + 1)
             if name in found:
                 raise Malformed(f"two fields of {made.name} are called {name!r}")
             found[name] = AvroField(name, kind, field)

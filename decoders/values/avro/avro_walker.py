@@ -14,7 +14,7 @@ from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
 from decoders.limits import VALUE_NESTING_MAX, VALUE_PARTS_MAX
 from decoders.schema.body_json_form import float_json, json_bytes, string_json
 from decoders.values.avro.avro_schema import AvroType
-from decoders.values.avro.logical_types import find_formatter
+from decoders.values.avro.logical_types import find_logical_type_formatter
 from decoders.values.shortest_float import shorten_float
 
 _FLOAT: Final = Struct("<f")
@@ -61,7 +61,7 @@ class AvroWalker:
             raise LimitExceeded("a value of too many parts or levels", offset=at)
         found, at = _READERS[kind.kind](self, kind, at, depth)
         if kind.logical:
-            formatter = find_formatter(kind.logical, kind.kind, kind.scale)
+            formatter = find_logical_type_formatter(kind.logical, kind.kind, kind.scale)
             if formatter is not None:
                 found = formatter(found)
             elif isinstance(found, bytes):

@@ -13,7 +13,7 @@ from decoders.errors import LimitExceeded, Malformed
 from decoders.limits import VALUE_NESTING_MAX
 from decoders.schema.body_json_form import float_json, json_bytes
 from decoders.values.avro.avro_schema import AvroType
-from decoders.values.avro.logical_types import find_formatter
+from decoders.values.avro.logical_types import find_logical_type_formatter
 from decoders.values.json_values import read_json
 from decoders.values.shortest_float import shorten_float
 
@@ -47,7 +47,7 @@ def _read_value(kind: AvroType, value: Any, depth: int) -> Any:
     if depth > VALUE_NESTING_MAX:
         raise LimitExceeded("a value of too many levels", offset=0)
     if kind.kind == "union":
-        return _read_branch(kind, value, depth)
+        return _read_union_branch(kind, value, depth)
     if kind.kind == "null":
         return _return_if_it_fits(value is None, kind, None)
     fits = isinstance(value, _PYTHON[kind.kind]) and not (kind.kind in _NUMBERS and isinstance(value, bool))
@@ -82,7 +82,7 @@ def _read_value(kind: AvroType, value: Any, depth: int) -> Any:
         return _return_if_it_fits(value in kind.symbols, kind, value)
     else:
         found = value
-    formatter = find_formatter(kind.logical, kind.kind, kind.scale) if kind.logical else None
+    formatter = find_logical_type_formatter(kind.logical, kind.kind, kind.scale) if kind.logical else None
     return found if formatter is None else formatter(found)
 
 
@@ -94,7 +94,7 @@ def _read_float(kind: AvroType, value: float) -> Any:
         raise _make_misfit_error(kind) from None
 
 
-def _read_branch(kind: AvroType, value: Any, depth: int) -> Any:
+def _read_union_branch(kind: AvroType, value: Any, depth: int) -> Any:
     for branch in kind.branches:
         if value is None or branch.kind == "null":
             if value is None and branch.kind == "null":

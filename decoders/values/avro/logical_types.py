@@ -75,7 +75,7 @@ def format_duration(data: bytes) -> dict[str, int]:
     }
 
 
-def find_formatter(logical: str, kind: str, scale: int) -> Callable[[Any], Any] | None:
+def find_logical_type_formatter(logical: str, kind: str, scale: int) -> Callable[[Any], Any] | None:
     """The function that gives the JSON form of a type's plain value; None where that is its JSON form."""
     if logical == "decimal":
         return lambda data: format_decimal(data, scale)
@@ -128,7 +128,7 @@ def parse_duration(value: Any) -> bytes:
     return b"".join(int(value[name]).to_bytes(4, "little") for name in ("months", "days", "milliseconds"))
 
 
-def find_parser(logical: str, kind: str, scale: int, size: int) -> Callable[[Any], Any] | None:
+def find_logical_type_parser(logical: str, kind: str, scale: int, size: int) -> Callable[[Any], Any] | None:
     """The function that gives a type's plain value of its JSON form; it raises what Python's own parsers raise."""
     if logical == "decimal":
         return lambda value: parse_decimal(value, scale, size)

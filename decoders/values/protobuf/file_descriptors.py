@@ -83,11 +83,11 @@ def _declare_file(found: Mapping[str, Any]) -> DeclaredFile:
     package = str(found.get("package", ""))
     body = DeclaredMessage("")
     has_presence = found.get("syntax", "proto2") != "proto3"
-    _declare_parts(body, found["message_type"], found["enum_type"], found["extension"], has_presence, 0)
+    _declare_messages_and_enums(body, found["message_type"], found["enum_type"], found["extension"], has_presence, 0)
     return DeclaredFile(package, [*map(str, found["dependency"])], body)
 
 
-def _declare_parts(
+def _declare_messages_and_enums(
     body: DeclaredMessage,
     messages: Sequence[Mapping[str, Any]],
     enums: Sequence[Mapping[str, Any]],
@@ -116,8 +116,8 @@ def _declare_parts(
             inner.fields.append(field)
         inner.is_map_entry = bool(message.get("options", {}).get("map_entry"))
         nested = message["nested_type"]
-        _declare_parts(inner, nested, message["enum_type"], message["extension"], has_presence, depth + 1)
-        inner.take_out_entries()
+        _declare_messages_and_enums(inner, nested, message["enum_type"], message["extension"], has_presence, depth + 1)
+        inner.replace_entries_by_maps()
         body.messages.append(inner)
 
 

@@ -72,7 +72,7 @@ class _GuessReader:
                 size, at = read_varint_64(data, at, end)
                 if size > end - at:
                     raise Truncated(f"need {size} bytes, have {end - at}", offset=at)
-                value = self.form_text_message_or_bytes(at, at + size, depth)
+                value = self.guess_text_message_or_bytes(at, at + size, depth)
                 at += size
             elif wire in (1, 5):
                 size = 8 if wire == 1 else 4
@@ -91,7 +91,7 @@ class _GuessReader:
                 found[name] = [found[name], value]
         return found
 
-    def form_text_message_or_bytes(self, at: int, stop: int, depth: int) -> Any:
+    def guess_text_message_or_bytes(self, at: int, stop: int, depth: int) -> Any:
         """Text, a message, or bytes."""
         data = self.data[at:stop]
         try:

@@ -72,7 +72,7 @@ class _ProtoParser:
                 self.skip_to("}")
             else:
                 self.parse_element(word, file.body, 0)
-        file.body.take_out_entries()
+        file.body.replace_entries_by_maps()
         return file
 
     def parse_element(self, word: str, body: DeclaredMessage, depth: int) -> None:
@@ -120,7 +120,7 @@ class _ProtoParser:
                 self.parse_element(word, found, depth + 1)
             else:
                 self.parse_field(word, found, depth)
-        found.take_out_entries()
+        found.replace_entries_by_maps()
         return found
 
     def parse_oneof(self, name: str, body: DeclaredMessage, depth: int) -> None:

@@ -116,7 +116,7 @@ class ProtobufReader:
             if wire == 4:
                 if number != group or not group:
                     raise Malformed(f"the end of group {number}", offset=start)
-                return self.form_of(message, found, depth), at
+                return self.message_to_json(message, found, depth), at
             field = message.by_number.get(number)
             if field is None or (
                 wire != field.wire and not (wire == 2 and field.is_repeated and field.wire in (0, 1, 5))
@@ -133,12 +133,12 @@ class ProtobufReader:
             raise Truncated(f"the end of group {group} is missing", offset=end)
         if at > end:
             raise Truncated("a field goes beyond its message", offset=end)
-        return self.form_of(message, found, depth), at
+        return self.message_to_json(message, found, depth), at
 
-    def form_of(self, message: ProtoMessage, found: dict[str, Any], depth: int) -> Any:
+    def message_to_json(self, message: ProtoMessage, found: dict[str, Any], depth: int) -> Any:
         """The JSON form of a message whose fields are read."""
         if message.name == ANY:
-            return self.form_any(found, depth)
+            return self.any_message_to_json(found, depth)
         form = FORMS.get(message.name)
         if form is None or (UNKNOWN_FIELDS in found and message.name not in RAW_BYTES):
             return found
@@ -150,10 +150,10 @@ class ProtobufReader:
         """Read a field of a known type into `found`; returns where it ends."""
         self.left -= 1
         if field.oneof:
-            self.drop_other_members(field, found)
+            self.drop_other_oneof_members(field, found)
         if wire == 0:
             number, at = read_varint_64(self.buf, at, end)
-            value = self.form_varint(field, number)
+            value = self.varint_to_json(field, number)
         elif wire == 3:
             assert field.message is not None
             value, at = self.read_message(
@@ -171,7 +171,7 @@ class ProtobufReader:
                 self.read_packed(field, found.setdefault(field.name, []), at, stop)
                 return stop
             if field.kind == "map":
-                self.read_entry(field, found.setdefault(field.name, {}), at, stop, depth)
+                self.read_map_entry(field, found.setdefault(field.name, {}), at, stop, depth)
                 return stop
             value = self.read_sized(field, message, found, at, stop, depth)
             at = stop
@@ -181,7 +181,7 @@ class ProtobufReader:
             found[field.name] = value
         return at
 
-    def drop_other_members(self, field: ProtoField, found: dict[str, Any]) -> None:
+    def drop_other_oneof_members(self, field: ProtoField, found: dict[str, Any]) -> None:
         """Take the other fields of a oneof away: the last on the wire is the one that is set."""
         fewer = field.oneof if len(field.oneof) < len(found) else found
         self.left -= len(fewer) // 16  # a hostile oneof has thousands
@@ -219,9 +219,9 @@ class ProtobufReader:
         self.left -= stop - at
         while at < stop:
             number, at = read_varint_64(self.buf, at, stop)
-            into.append(self.form_varint(field, number))
+            into.append(self.varint_to_json(field, number))
 
-    def read_entry(self, field: ProtoField, into: dict[Any, Any], at: int, stop: int, depth: int) -> None:
+    def read_map_entry(self, field: ProtoField, into: dict[Any, Any], at: int, stop: int, depth: int) -> None:
         """An entry of a map; a part that is not on the wire has its default."""
         entry = field.message
         assert entry is not None
@@ -232,15 +232,15 @@ class ProtobufReader:
         if "value" not in found:
             inner = value_field.message
             value = default_value(value_field) if inner is None else self.read_message(inner, stop, stop, depth + 1)[0]
-        into[key if isinstance(key, str) else _key_text(key)] = value
+        into[key if isinstance(key, str) else _map_key_text(key)] = value
 
-    def form_varint(self, field: ProtoField, number: int) -> Any:
+    def varint_to_json(self, field: ProtoField, number: int) -> Any:
         if field.enum is None:
             return _VARINTS[field.kind](number)
         value = _signed_32(number)
         return field.enum.values.get(value, value) if field.enum.name != "google.protobuf.NullValue" else None
 
-    def form_any(self, found: dict[str, Any], depth: int) -> dict[str, Any]:
+    def any_message_to_json(self, found: dict[str, Any], depth: int) -> dict[str, Any]:
         """A message of any type: with its fields where the schema has the type, else with its bytes."""
         url, data = found["type_url"], found["value"] or b""
         inner = self.schema.types.get(str(url).rpartition("/")[2])
@@ -281,5 +281,5 @@ class ProtobufReader:
 _NOTHING: Final = ProtoMessage("")
 
 
-def _key_text(key: Any) -> str:
+def _map_key_text(key: Any) -> str:
     return str(key).lower() if isinstance(key, bool) else str(key)

@@ -77,29 +77,29 @@ class _Encoding:
                 raise EncodeError("an object expected", path=path)
             key_kind = field.message.by_number[1].kind
             entries = [
-                {"key": key if key_kind == "string" else _key_of_text(key, key_kind), "value": each}
+                {"key": key if key_kind == "string" else _map_key_of_text(key, key_kind), "value": each}
                 for key, each in value.items()
             ]
             encode = partial(self.encode_message, field.message, path=path, depth=depth + 1)
-            return b"".join(_pack_with_size(field.number, encode(entry)) for entry in entries)
+            return b"".join(_encode_size_delimited_field(field.number, encode(entry)) for entry in entries)
         if not field.is_repeated:
-            return self.encode_one(field, value, path, depth)
+            return self.encode_single_value(field, value, path, depth)
         if not isinstance(value, list):
             raise EncodeError("an array expected", path=path)
         if field.wire in (0, 1, 5):
             packed = b"".join(self.encode_scalar(field, each, f"{path}[{at}]") for at, each in enumerate(value))
-            return _pack_with_size(field.number, packed) if value else b""
-        return b"".join(self.encode_one(field, each, f"{path}[{at}]", depth) for at, each in enumerate(value))
+            return _encode_size_delimited_field(field.number, packed) if value else b""
+        return b"".join(self.encode_single_value(field, each, f"{path}[{at}]", depth) for at, each in enumerate(value))
 
-    def encode_one(self, field: ProtoField, value: Any, path: str, depth: int) -> bytes:
+    def encode_single_value(self, field: ProtoField, value: Any, path: str, depth: int) -> bytes:
         if field.message is not None:
             data = self.encode_message(field.message, value, path, depth + 1)
             if field.kind == "group":
                 return encode_uvarint(field.number << 3 | 3) + data + encode_uvarint(field.number << 3 | 4)
-            return _pack_with_size(field.number, data)
+            return _encode_size_delimited_field(field.number, data)
         data = self.encode_scalar(field, value, path)
         return (
-            _pack_with_size(field.number, data)
+            _encode_size_delimited_field(field.number, data)
             if field.wire == 2
             else encode_uvarint(field.number << 3 | field.wire) + data
         )
@@ -148,7 +148,7 @@ def _pack_varint(kind: str, number: int) -> bytes:
     return encode_uvarint(number & (1 << 64) - 1)
 
 
-def _pack_with_size(number: int, data: bytes) -> bytes:
+def _encode_size_delimited_field(number: int, data: bytes) -> bytes:
     return encode_uvarint(number << 3 | 2) + encode_uvarint(len(data)) + data
 
 
@@ -158,11 +158,11 @@ def _find_by_json_name(message: ProtoMessage, name: object) -> ProtoField | None
     return next((field for each, field in message.by_name.items() if each.replace("_", "").lower() == plain), None)
 
 
-def _key_of_text(key: object, kind: str) -> Any:
+def _map_key_of_text(key: object, kind: str) -> Any:
     return {"true": True, "false": False}.get(str(key), key) if kind == "bool" else key
 
 
-def _fields_of_time(value: Any) -> dict[str, Any]:
+def _fields_of_timestamp(value: Any) -> dict[str, Any]:
     seconds, nanos = divmod(parse_time_ns(value), 10**9)
     return {"seconds": seconds, "nanos": nanos}
 
@@ -184,7 +184,7 @@ def _fields_of_value(value: Any) -> dict[str, Any]:
 
 
 _FIELDS: Final[dict[str, Callable[[Any], dict[str, Any]]]] = {
-    f"{_GOOGLE}Timestamp": _fields_of_time,
+    f"{_GOOGLE}Timestamp": _fields_of_timestamp,
     f"{_GOOGLE}Duration": _fields_of_duration,
     f"{_GOOGLE}FieldMask": lambda value: {"paths": value.split(",") if value else []},
     f"{_GOOGLE}Struct": lambda value: {"fields": value},

@@ -59,7 +59,7 @@ class DeclaredMessage:
     enums: list[DeclaredEnum] = field(default_factory=list)
     extensions: list[DeclaredField] = field(default_factory=list)
 
-    def take_out_entries(self) -> None:
+    def replace_entries_by_maps(self) -> None:
         """Make maps of the fields whose types are entries of maps, which are no messages of their own."""
         named = {each.name: each for each in self.messages if each.is_map_entry and each.name}
         self.entries = [at for at, each in enumerate(self.messages) if each.is_map_entry]

@@ -54,23 +54,23 @@ def load_well_known_types() -> ProtobufSchema:
     return link_files([parse_proto_text(text) for text in (_GOOGLE, _CONFLUENT, _GOOGLE_TYPES)], (), None)
 
 
-def _form_timestamp(found: Mapping[str, Any]) -> Any:
+def _timestamp_to_json(found: Mapping[str, Any]) -> Any:
     form = format_timestamp(found["seconds"] * 10**9 + found["nanos"], 1)
     return form if isinstance(form, str) else dict(found)
 
 
-def _form_duration(found: Mapping[str, Any]) -> str:
+def _duration_to_json(found: Mapping[str, Any]) -> str:
     total = found["seconds"] * 10**9 + found["nanos"]
     seconds, nanos = divmod(abs(total), 10**9)
     fraction = f".{nanos:09}".rstrip("0") if nanos else ""
     return f"{'-' if total < 0 else ''}{seconds}{fraction}s"
 
 
-def _form_value(found: Mapping[str, Any]) -> Any:
+def _struct_value_to_json(found: Mapping[str, Any]) -> Any:
     return None if "null_value" in found else next(iter(found.values()), None)
 
 
-def _form_decimal(found: Mapping[str, Any]) -> Any:
+def _decimal_to_text(found: Mapping[str, Any]) -> Any:
     scale = found["scale"]
     if found["value"] and scale in _SCALES:
         return format_decimal(found["value"], scale)
@@ -79,13 +79,13 @@ def _form_decimal(found: Mapping[str, Any]) -> Any:
 
 # Full name → the function that gives the JSON form of the message's fields.
 FORMS: Final[dict[str, Callable[[Mapping[str, Any]], Any]]] = {
-    "google.protobuf.Timestamp": _form_timestamp,
-    "google.protobuf.Duration": _form_duration,
+    "google.protobuf.Timestamp": _timestamp_to_json,
+    "google.protobuf.Duration": _duration_to_json,
     "google.protobuf.FieldMask": lambda found: ",".join(map(str, found["paths"])),
     "google.protobuf.Struct": lambda found: found["fields"],
     "google.protobuf.ListValue": lambda found: found["values"],
-    "google.protobuf.Value": _form_value,
-    "confluent.type.Decimal": _form_decimal,
+    "google.protobuf.Value": _struct_value_to_json,
+    "confluent.type.Decimal": _decimal_to_text,
     **{f"google.protobuf.{name}": lambda found: found["value"] for name in _WRAPPED},
 }
 # Messages whose bytes their forms need as they are.

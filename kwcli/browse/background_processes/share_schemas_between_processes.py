@@ -33,7 +33,7 @@ def add_schemas_to_store(new: NewSchemas, settings: Settings) -> None:
     for schema in new.schemas:
         store.add_schema(schema)
     for schema_id in new.unregistered:
-        store.note_unregistered(schema_id)
+        store.note_unregistered_id(schema_id)
 
 
 class SchemaSender:

@@ -20,7 +20,7 @@ from decoders.errors import EncodeError
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import FETCH, PRODUCE
 from decoders.protocol_facts.convert_field_names import find_field_by_any_name, rename_to_current_names
-from decoders.protocol_facts.default_array_elements import new_array_element
+from decoders.protocol_facts.default_array_elements import make_initial_array_element
 from decoders.schema.api_declaration import Api, Field, Side
 from decoders.schema.body_json_form import bytes_from_json, json_bytes
 from kwcli.calling.check_field_values import PlainWord, ValueChecker
@@ -435,7 +435,7 @@ class _BodyEditor:
             return deepcopy(dict(example))
         if self.example is None or self.side != "request" or inside:
             return {}
-        return new_array_element(self.api, fields, self.version)
+        return make_initial_array_element(self.api, fields, self.version)
 
     def _get_or_make_array(self, owner: dict[str, Any], steps: tuple[Step, ...]) -> list[Any]:
         """The array that the last step goes into, without the example's elements."""

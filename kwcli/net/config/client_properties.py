@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, Literal
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.redact_text import list_secret_and_its_parts, redact_text
+from decoders.wire.redact_text import list_secret_and_its_parts, redact_whole_text
 
 Form = Literal["text", "path", "pem", "milliseconds", "flag"]
 
@@ -548,9 +548,9 @@ def redact_url(text: str) -> str:
     """A URL without its user and its query; a text that is no URL is hidden."""
     match = re.fullmatch(_PLACE, text)
     if match is None:
-        return redact_text(text)
-    user = f"{redact_text(match['user'])}@" if match["user"] is not None else ""
-    rest = f"?{redact_text(match['rest'].lstrip('?'))}" if match["rest"] else ""
+        return redact_whole_text(text)
+    user = f"{redact_whole_text(match['user'])}@" if match["user"] is not None else ""
+    rest = f"?{redact_whole_text(match['rest'].lstrip('?'))}" if match["rest"] else ""
     return f"{match['scheme']}{user}{match['host']}{match['port'] or ''}{match['path'] or ''}{rest}"
 
 
@@ -558,7 +558,7 @@ def redact_urls_in_value(name: str, value: str) -> str:
     """A value that may be shown, with the users and queries of URLs in it hidden."""
     if name.endswith(".url"):
         return ",".join(redact_url(word) if "://" in word else word for word in value.split(","))
-    return re.sub(_USER, lambda match: f"{redact_text(match[0][:-1])}@", value)
+    return re.sub(_USER, lambda match: f"{redact_whole_text(match[0][:-1])}@", value)
 
 
 def find_secret_texts(pairs: Iterable[Pair]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.wire.redact_text import redact_text
+from decoders.wire.redact_text import redact_whole_text
 from kwcli.net.config.client_properties import PUBLIC_OPTIONS, Pair, is_hidden_value, redact_urls_in_value
 from kwcli.net.config.merge_settings import SettingSource, merge_setting_sources
 from kwcli.net.config.unknown_properties import redact_name
@@ -242,7 +242,7 @@ def _redact_value(name: str, value: str) -> Any:
         with suppress(jaas_logins.JaasError):
             module, options = jaas_logins.parse_jaas(value)
             words = [
-                f'{word}="{text}"' if word in PUBLIC_OPTIONS else f"{word}={redact_text(text)}"
+                f'{word}="{text}"' if word in PUBLIC_OPTIONS else f"{word}={redact_whole_text(text)}"
                 for word, text in options.items()
             ]
             return f"{' '.join([module, 'required', *words])};"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.redact_text import redact_text
+from decoders.wire.redact_text import redact_whole_text
 from kwcli.net.config import client_properties
 from kwcli.run_environment import Exit, Failure
 
@@ -166,7 +166,7 @@ def _report_unused_property(chosen: ChosenSettings, name: str, text: str, place:
     if client_properties.is_irrelevant_property(name):
         chosen.remarks.append(f"{called} ({place}) has no meaning for kw")
     else:
-        meant = propose_property(name, text, option=place == "-X") if called != redact_text(name) else ""
+        meant = propose_property(name, text, option=place == "-X") if called != redact_whole_text(name) else ""
         line = f"unknown property {called or 'without a name'} ({place}){meant}"
         (chosen.faults if is_about_security(name, text) else chosen.warnings).append(line)
 

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Final
 
-from decoders.wire.redact_text import redact_text
+from decoders.wire.redact_text import redact_whole_text
 from kwcli.net.config.client_properties import (
     BY_NAME,
     PROPERTIES,
@@ -141,10 +141,10 @@ def redact_name(name: str, value: str = "") -> str:
         return name
     first = name.split()[0] if name.split() else ""
     if first != name and is_known_property(first):
-        return f"{first} {redact_text(name[len(first) :].strip())}"
+        return f"{first} {redact_whole_text(name[len(first) :].strip())}"
     if len(name) <= _NAME_MOST and re.fullmatch(_NAME, name) and (value or _is_near_property(name)):
         return _redact_words(name)
-    return redact_text(name)
+    return redact_whole_text(name)
 
 
 def _redact_words(name: str) -> str:
@@ -153,11 +153,11 @@ def _redact_words(name: str) -> str:
         return name
     found = re.findall(WORD, name)
     if not any(map(is_property_word, found)):
-        return name if len(name) < SHORTEST_UNKNOWN and found == [name] else redact_text(name)
+        return name if len(name) < SHORTEST_UNKNOWN and found == [name] else redact_whole_text(name)
 
     def redact_word(match: re.Match[str]) -> str:
         word = match[0]
-        return word if len(word) < SHORTEST or is_property_word(word) else redact_text(word)
+        return word if len(word) < SHORTEST or is_property_word(word) else redact_whole_text(word)
 
     return re.sub(WORD, redact_word, name)
 

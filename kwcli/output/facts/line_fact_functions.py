@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api, section
 from decoders.errors import UnknownApi
-from decoders.protocol_facts.api_keys import describe_unknown_key
+from decoders.protocol_facts.api_keys import describe_unknown_api_key
 from decoders.records.summarize_records import summarize_records_of_view, summarize_sole_batch
 from decoders.wire.format_and_escape_text import escape_text, format_size
 from kwcli.output.facts.compile_line_facts import (
@@ -512,7 +512,7 @@ def format_exchange_trouble(exchange: Exchange) -> str:
         words.append(f"{'' if len(cut) == 2 else f'{cut[0]} '}cut by the snaplen")
     odd = [side for side, failure in failures.items() if failure.reason == UnknownApi.reason]
     if odd and status != "orphan_response":
-        words.append(describe_unknown_key(exchange.api_key))
+        words.append(describe_unknown_api_key(exchange.api_key))
     for side, failure in failures.items():
         if status != "orphan_response" and side not in cut and side not in odd:
             place = f" at {failure.path}" if failure.path else ""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from decoders.schema.body_json_form import cell_text
+from decoders.schema.body_json_form import encode_text_for_cell
 from decoders.wire.primitive_types import format_uuid
 from kwcli.pipeline.spark.stage_schemas import IDENTITY
 from kwcli.pipeline.tables.arrow_schemas import PARTITION
@@ -30,7 +30,7 @@ class RowCompletion:
         topics = {} if facts is None else facts.topics
         rows = [(format_uuid(identity), name, since) for identity, (name, since) in sorted(topics.items())]
         self._ids = pa.array([row[0] for row in rows], pa.string())
-        self._names = pa.array([cell_text(row[1]) for row in rows], pa.string())
+        self._names = pa.array([encode_text_for_cell(row[1]) for row in rows], pa.string())
         self._since = pa.array([row[2] for row in rows], pa.int64())
 
     @staticmethod

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
-from decoders.schema.body_json_form import cell_text
+from decoders.schema.body_json_form import encode_text_for_cell
 from decoders.splits.split_parts import Part, canonical_connection_key
 from decoders.splits.stitch_rows import Stitcher
 from decoders.tcp.connection_and_halves import format_endpoints
@@ -306,6 +306,10 @@ def _pack_verdict(correction: RowCorrection | None) -> tuple[Any, ...]:
             info.via_address,
         ),
         correction.place_added,
-        *((None, None) if software is None else (cell_text(software["name"]), cell_text(software["version"]))),
+        *(
+            (None, None)
+            if software is None
+            else (encode_text_for_cell(software["name"]), encode_text_for_cell(software["version"]))
+        ),
         *((None, None) if login is None else (encode_text_cell(login["user"]), encode_text_cell(login["mechanism"]))),
     )

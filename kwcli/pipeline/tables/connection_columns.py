@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from decoders.exchanges.exchange import ENDED_KEYS, ConnectionInfo, Ended
 from decoders.exchanges.topic_and_node_names import Topics
-from decoders.schema.body_json_form import cell_text, text_of_cell
+from decoders.schema.body_json_form import decode_text_of_cell, encode_text_for_cell
 from kwcli.pipeline.tables.arrow_schemas import ENDED, TYPES
 from kwcli.pipeline.tables.exchange_columns import split_address
 
@@ -83,12 +83,12 @@ def read_connection_end(row: Mapping[str, Any], number: int) -> Ended:
 
 def encode_text_cell(text: str | None) -> str | None:
     """A column's value for a text, which may be no UTF-8; None for none."""
-    return None if text is None else cell_text(text)
+    return None if text is None else encode_text_for_cell(text)
 
 
 def _decode_text_cell(cell: str | None) -> str | None:
     """The text from which `encode_text_cell` made a column's value."""
-    return None if cell is None else text_of_cell(cell)
+    return None if cell is None else decode_text_of_cell(cell)
 
 
 # Columns that `read_connection_end` reads.

@@ -12,7 +12,7 @@ import orjson
 
 from decoders.exchanges.exchange_attribute_schemas import EXCHANGE_FIELDS, SHAPES, names_below_key
 from decoders.exchanges.exchange_attribute_table import EXTRA
-from decoders.schema.body_json_form import cell_json
+from decoders.schema.body_json_form import cell_to_json
 
 __all__ = ["COLUMN_PARTS", "NOTED", "SERVER", "join_columns_into_attribute", "split_attribute_into_columns"]
 
@@ -73,7 +73,7 @@ def _encode_cell(value: Any) -> Any:
 
 def _decode_cell(cell: Any) -> Any:
     """The value of which `_encode_cell` made a cell."""
-    return cell_json(cell) if isinstance(cell, str) else cell
+    return cell_to_json(cell) if isinstance(cell, str) else cell
 
 
 def _is_flag_attribute(key: str) -> bool:

@@ -29,7 +29,7 @@ from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import SCHEMA, to_json_dict
 from decoders.protocol_facts.api_keys import FETCH
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.schema.body_json_form import cell_text
+from decoders.schema.body_json_form import encode_text_for_cell
 from decoders.wire.deferred_json import make_json_pieces
 from decoders.wire.primitive_types import format_uuid
 from kwcli.pipeline.tables.arrow_schemas import OWN, PARTITION, ROWS, TYPES
@@ -445,7 +445,7 @@ class ExchangeColumns:
         if found is None:
             if len(self._texts) >= TEXTS_MAX:
                 self._texts.clear()
-            found = self._texts[text] = cell_text(text)
+            found = self._texts[text] = encode_text_for_cell(text)
         return found
 
     def _pool_topic(self, name: str) -> int:

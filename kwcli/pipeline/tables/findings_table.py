@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.messages.exchange_json import SCHEMA
-from decoders.schema.body_json_form import cell_text
+from decoders.schema.body_json_form import encode_text_for_cell
 from decoders.wire.parse_units import parse_time
 from kwcli.pipeline.tables.arrow_schemas import SCHEMAS, TYPES
 
@@ -47,5 +47,5 @@ def build_findings_batch(found: Sequence[tuple[int, Row]], batch: int) -> pa.Rec
 
 def _to_cells(value: Any) -> Any:
     if isinstance(value, str):
-        return cell_text(value)
+        return encode_text_for_cell(value)
     return [_to_cells(each) for each in value] if isinstance(value, list) else value

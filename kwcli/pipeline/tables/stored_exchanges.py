@@ -21,7 +21,7 @@ from decoders.exchanges.exchange_attribute_table import SCALARS
 from decoders.limits import CONNECTIONS_MAX, GROUPS_MAX
 from decoders.messages.exchange_from_json import FromRecords, RecordedExchange
 from decoders.messages.read_ndjson import TOLD_MAX
-from decoders.schema.body_json_form import cell_json
+from decoders.schema.body_json_form import cell_to_json
 from decoders.wire.format_and_escape_text import format_rfc3339
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.report.read_tables import Tables
@@ -99,7 +99,7 @@ class StoredRowReader:
         """The exchange record of a row, its keys in their order: columns, bodies, further keys."""
         record: dict[str, Any] = {name: row.get(name) for name in SCALARS}
         record |= {"time": format_rfc3339(row["time_ns"]), "connection": self._number_connection(row)}
-        record["client_id"] = cell_json(row["client_id"])
+        record["client_id"] = cell_to_json(row["client_id"])
         record["errors"] = [
             {"path": path, "code": code, "name": name, **({"expected": True} if expected else {})}
             for path, code, name, expected in zip(
@@ -113,7 +113,7 @@ class StoredRowReader:
         }
         further = _read_rare_record_keys(row) if row["further_keys"] is None else orjson.loads(row["further_keys"])
         names = {
-            identity: cell_json(name)
+            identity: cell_to_json(name)
             for identity, name in zip(row["topic_ids"], row["topic_names"], strict=True)
             if name is not None
         }

@@ -101,11 +101,11 @@ class ServedVersions:
         """The versions that the release served, and brokers that offer `offered` do not, as a text for each API."""
         from decoders.apis import api
         from decoders.protocol_facts.find_alike_releases import OPTIONAL
-        from decoders.protocol_facts.kafka_releases import drop_unserved_versions
+        from decoders.protocol_facts.kafka_releases import drop_unserved_produce_versions
         from decoders.schema.api_declaration import NONE
 
         found = []
-        have = drop_unserved_versions(offered)
+        have = drop_unserved_produce_versions(offered)
         for key in sorted(self._stable or ()):
             wanted, its = self.served_versions(key), have.get(key, NONE)
             if key in OPTIONAL or "broker" not in api(key).listeners or not wanted or (wanted & its) == wanted:

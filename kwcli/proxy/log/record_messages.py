@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from decoders.frames.framing import FrameDirection
-from decoders.protocols.read_connection_prefix import list_heads, make_prefix_of_heads
+from decoders.protocols.read_connection_prefix import list_prefix_heads, make_prefix_of_heads
 from decoders.tcp.connection_and_halves import Connection
 from decoders.tcp.stream_chunks import Chunk, Close, Gap, How
 from decoders.wire.format_and_escape_text import format_size
@@ -171,7 +171,7 @@ class Recorder:
         self._count += 1
         connection = Connection(self._count, sender, listener, time_ns, opened=not again)
         if head:
-            connection.prefix = make_prefix_of_heads(list_heads(head, b""), time_ns=time_ns)
+            connection.prefix = make_prefix_of_heads(list_prefix_heads(head, b""), time_ns=time_ns)
         client = connection.prefix.client if connection.prefix is not None else ""
         kept = self._kept[number] = RecordedConnection(connection, client or sender, listener)
         self._rows.add_connection(connection)

@@ -29,7 +29,7 @@ from decoders.messages.whole_messages import decode_request, decode_response
 from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH, SASL_HANDSHAKE
 from decoders.schema.api_declaration import Side
 from decoders.schema.body_json_form import MESSAGE
-from decoders.wire.redact_text import make_secret_concealer, redact_text
+from decoders.wire.redact_text import make_secret_concealer, redact_whole_text
 from kwcli.proxy.log.log_protocol import CLIENT
 
 __all__ = ["Code", "FrameTracker", "LoggedChunk", "Redactor", "SharedKnowledge"]
@@ -442,7 +442,7 @@ def find_secrets(
         spans.append((found.rest_at, len(frame)))
     if side == "response" and code[0] in ECHOING:
         secrets = [*(told or ()), *(frame[start:stop] for start, stop in spans)]
-        conceal = make_secret_concealer(secrets, len(frame)) if told is not None and whole else redact_text
+        conceal = make_secret_concealer(secrets, len(frame)) if told is not None and whole else redact_whole_text
         if conceal is not None:
             messages = [part for part in found.body if part.path.endswith(MESSAGE)]
             spans += [(part.at, part.end) for part in conceal_echoes_in_parts(messages, conceal) if part.secret]

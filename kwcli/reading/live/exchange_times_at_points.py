@@ -62,7 +62,7 @@ class ExchangesAtPoints:
         points, began_ns = self._packets.points_of_connection(row.request_packet or row.response_packet)
         if len(points) < 2:
             return packet_ns - began_ns > self._delay_s * 1e9
-        seen = self._packets.sightings
+        seen = self._packets.sightings_of_packet
         return all(
             points <= set(seen(packet, last=last))
             for packet, last in ((row.request_packet_end, True), (row.response_packet, False))
@@ -70,7 +70,7 @@ class ExchangesAtPoints:
         )
 
     def _set_times_of_one_point(self, row: Exchange) -> None:
-        seen = self._packets.sightings
+        seen = self._packets.sightings_of_packet
         asked, answered = seen(row.request_packet_end, last=True), seen(row.response_packet, last=False)
         took_ns = {point: answered[point][0] - asked[point][0] for point in asked if point in answered}
         if took_ns:
@@ -85,7 +85,7 @@ class ExchangesAtPoints:
 
     def _set_request_times(self, row: Exchange, point: int, asked: Sightings) -> None:
         later_ns = asked[point][0] - (row.request_end_ns or 0)
-        begun = self._packets.sightings(row.request_packet, last=False)
+        begun = self._packets.sightings_of_packet(row.request_packet, last=False)
         row.request_end_ns, row.request_packet_end = asked[point]
         row.time_ns, row.request_packet = begun.get(point, (row.time_ns + later_ns, row.request_packet))
 

@@ -400,7 +400,7 @@ class RenderJobs:
                     return
                 self._output.flush()  # or the forked process would write it too
                 if not self._workers:
-                    self._api_readers.generate_begun_code()
+                    self._api_readers.generate_code_of_used_decoders()
                 try:
                     self._fork_worker()
                 except OSError:  # no more processes, or no room for one
