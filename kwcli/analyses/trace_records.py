@@ -397,7 +397,8 @@ def _describe_read(event: Row) -> str:
     generation = "" if event["generation"] is None else f", generation {event['generation']}"
     follower = " from a follower" if event["from_follower"] else ""
     why = "" if event["why"] is None else f": {event['why']}"
-    return f"read{' again' if event['again'] else ''}{group}{generation}{follower}{why}"
+    verb = "dropped" if event["event"] == "dropped" else "read again" if event["again"] else "read"
+    return f"{verb}{group}{generation}{follower}{why}"
 
 
 def _describe_commit(event: Row) -> str:
@@ -419,7 +420,7 @@ def _describe_acknowledgement(event: Row) -> str:
 _TEXTS: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
     "produced": _describe_write,
     "replicated": lambda event: f"replicated to node {event['node_of_follower']}",
-    "read": _describe_read,
+    **dict.fromkeys(("read", "dropped"), _describe_read),
     "committed": _describe_commit,
     "acquired": _describe_acquisition,
     **dict.fromkeys(("accepted", "released", "rejected", "renewed"), _describe_acknowledgement),

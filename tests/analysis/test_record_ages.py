@@ -21,7 +21,7 @@ from kwcli.declarations.make_published_schemas import make_statistics_schema
 from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
 from tests.analysis.scenes import Scene
-from tests.analysis.test_record_traces import TOUR, commit, fetch, make_batch, produce
+from tests.analysis.test_record_traces import TOUR, commit, fetch, leave_while_a_fetch_waits, make_batch, produce
 from tests.captures.shipped import capture_bytes
 from tests.cli.worlds import kw, world
 
@@ -61,6 +61,12 @@ def ages(metric: str, scene: Scene) -> list[tuple[str | None, str, int, float, f
     """Group, client, records, least and greatest age in s, of each row."""
     found = rows_of_parts(metric, scene.exchanges(RecordAges(BY, metric)))
     return [(row["group"], row["client"], row["count"], row["min"] / 1000, row["max"] / 1000) for row in found]
+
+
+def test_what_comes_after_a_member_has_left_has_no_age() -> None:
+    scene = leave_while_a_fetch_waits()
+    produce(scene, 1, make_batch(["x"]), 10)
+    assert ages("age", scene) == []
 
 
 def test_orders_of_the_tour_were_read_about_ten_seconds_after_their_produce() -> None:

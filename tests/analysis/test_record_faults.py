@@ -266,6 +266,46 @@ def test_a_commit_ahead_of_reading_loses_records() -> None:
     assert row["why"] == "offset 16 was committed without reading them"
 
 
+def answer_broken_off(size: int) -> Scene:
+    """A consumer that resets its connection after so many bytes of an answer; then its group goes on behind it."""
+    scene = Scene()
+    group_that_reads(scene)
+    fetch(scene, 3, make_batch(["w", "x"], 12) + make_batch(["y", "z"], 14), 12, refused_at=size)
+    return scene
+
+
+def second_partition_broken_off() -> Scene:
+    """The same where the answer has the whole records of a partition, and breaks off in those of another one."""
+    scene = Scene()
+    group_that_reads(scene)
+    shared = {"high_watermark": 100, "last_stable_offset": 100, "records": make_batch(["w", "x", "y", "z"], 12)}
+    asked = [{"partition": number, "fetch_offset": 12} for number in (0, 1)]
+    got = [{"partition_index": number, **shared} for number in (0, 1)]
+    request = {"replica_id": -1, "topics": [{"topic": "orders", "partitions": asked}]}
+    scene.ask(3, (1, 12), request, {"responses": [{"topic": "orders", "partitions": got}]}, client="a", refused_at=300)
+    return scene
+
+
+def come_after_it_left() -> Scene:
+    """A consumer that leaves its group, and whose Fetch is answered behind that; then the group goes on behind it."""
+    scene = Scene()
+    group_that_reads(scene)
+    fetch(scene, 3, make_batch(["w", "x", "y", "z"], 12), 12, took=0.5)
+    leaving = {"group_id": "billing", "members": [{"member_id": "a", "group_instance_id": None}]}
+    scene.ask(3.1, (13, 5), leaving, {"members": [{"member_id": "a", "group_instance_id": None}]}, client="a", line=1)
+    return scene
+
+
+@pytest.mark.parametrize(
+    "scene", [answer_broken_off(60), answer_broken_off(200), second_partition_broken_off(), come_after_it_left()]
+)
+def test_an_answer_that_the_client_did_not_take_is_not_read(scene: Scene) -> None:
+    commit(scene, 4, 16, "admin", -1)
+    (row,) = rows("loss", scene)
+    assert (row["offset"], row["last_offset"], row["passed_by"]) == (12, 15, "admin")
+    assert row["why"] == "offset 16 was committed without reading them"
+
+
 def read_whole() -> Scene:
     scene = Scene()
     group_that_reads(scene)

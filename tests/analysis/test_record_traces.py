@@ -289,6 +289,26 @@ def test_a_seek_is_told_from_a_rebalance() -> None:
     assert row["not_in_capture"] == ["the Produce that wrote it", "a commit of group billing beyond offset 10"]
 
 
+def leave_while_a_fetch_waits(by: str = "a") -> Scene:
+    """A member whose group `by` takes it out of, 0.4 s before its Fetch gets a record; another line of the client."""
+    scene = Scene()
+    join(scene, 0, "a", 1, took=0.5, known=False, members=("a",))
+    sync(scene, 0.6, "a", 1, {"a": [0]})
+    fetch(scene, 2, make_batch(["x"], 10), 10, took=0.5, line=1)
+    leaving = {"group_id": "billing", "members": [{"member_id": "a", "group_instance_id": None, "reason": "done"}]}
+    scene.ask(2.1, (13, 5), leaving, {"members": [{"member_id": "a", "group_instance_id": None}]}, client=by)
+    return scene
+
+
+def test_what_comes_after_a_member_has_left_is_not_read() -> None:
+    (row,) = rows(leave_while_a_fetch_waits(), "orders/0@10")
+    assert (events(row), row["read_by"]) == (["dropped"], [])
+    assert (row["events"][0]["group"], row["events"][0]["why"]) == ("billing", "the member had left the group by then")
+    SCHEMA.validate({"kind": "trace", "schema": 1, **row})
+    (removed,) = rows(leave_while_a_fetch_waits("admin"), "orders/0@10")  # it reads on until it hears of it
+    assert (events(removed), removed["read_by"][0]["group"]) == (["read"], "billing")
+
+
 def test_followers_and_reads_from_followers_are_said() -> None:
     scene = Scene()
     nodes = [{"node_id": 2, "host": "10.0.0.9", "port": 9092, "rack": None}]

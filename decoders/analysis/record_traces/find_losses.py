@@ -11,9 +11,10 @@ wanted, committed                           ▲
 lost                  ◄──────────►
 ```
 
-Nothing is claimed of a gap where the capture may just lack a Fetch: a fetch from an offset in the gap or at its begin
-whose answer was not seen, a reader whose group is not known that got it, or a reader that its leader has sent to
-another node. Offsets before the first that the group read or wanted are not passed, for it began behind them.
+An answer that broke off with its connection, or came after the member had left its group, was not read. But nothing is
+claimed of a gap where the capture may just lack a Fetch: a fetch from an offset in the gap or at its begin whose answer
+was not seen, a reader whose group is not known that got it, or a reader that its leader has sent to another node.
+Offsets before the first that the group read or wanted are not passed, for it began behind them.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def _collect_group_progress(lives: LivesOfRecords, where: TopicPartition) -> tup
         group = lives.group_of_read(sender, where, max(answered, time))
         if group is None:
             unknown.append((first, end))
-        else:
+        elif not group.has_left:
             passages[group.group].spans.append((first, end))
     of_wanted = "time", "position", "seen", "sender"
     for time, position, seen, sender in chain.from_iterable(each.wanted.select_columns(*of_wanted) for each in tables):

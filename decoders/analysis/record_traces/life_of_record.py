@@ -97,6 +97,7 @@ _ORDER: Final = {
             "transaction_committed",
             "transaction_aborted",
             "read",
+            "dropped",
             "acquired",
             "committed",
             *("accepted", "released", "rejected", "renewed"),
@@ -384,11 +385,15 @@ class LivesOfRecords:
             group = self._groups.find_group(client, where, time)
             key = group.group if group is not None else client
             before = last.get(key)
-            last[key] = read, group
             why = None if before is None else self._explain_repeated_read(partition, offset, before, (read, group))
+            has_left = group is not None and group.has_left
+            if has_left:
+                why = "the member had left the group by then"
+            else:
+                last[key] = read, group
             found.append(
                 self._make_event(
-                    "read",
+                    "dropped" if has_left else "read",
                     time,
                     read,
                     group=None if group is None else group.group,

@@ -184,7 +184,10 @@ class RecordHash(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """The offset that a consumer wants next, where that is not what it wanted before; `seen`: it was answered."""
+    """The offset that a consumer wants next, where that is not what it wanted before.
+
+    `seen`: it was answered, or its answer broke off with the connection, so that the consumer has not got it.
+    """
 
     time: int
     position: int

@@ -3,6 +3,10 @@
 A Fetch names no group. Its client, by client id and host, is a member of groups, and members are told which partitions
 they have: so a fetch is for the group that had given the partition to a member of this client by then. Where no
 assignment of a group is in the capture, a client that commits the partition for a group reads it for this group.
+
+A client that leaves its group drops what it asked for and has not got by then, but brokers, and a proxy between, may
+answer still: such a Fetch is of a member that `has_left`. A member that somebody else removes reads on until it hears
+of it.
 """
 
 from __future__ import annotations
@@ -23,11 +27,15 @@ __all__ = ["ReaderGroup", "ReaderGroups"]
 
 
 class ReaderGroup(NamedTuple):
-    """For which group a client reads; generation and member are None where the capture does not tell them."""
+    """For which group a client reads; generation and member are None where the capture does not tell them.
+
+    `has_left`: the member had left the group by itself, so it drops what it gets.
+    """
 
     group: str
     generation: int | None
     member: str | None
+    has_left: bool = False
 
 
 # Client id (or host) and host.
@@ -46,6 +54,8 @@ class ReaderGroups:
         # Group → first time of an assignment; member of a group → since when it was in which epoch.
         self._first: dict[str, int] = {}
         self._epochs: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+        # Member of a group → when it left by itself.
+        self._leaves: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
         self._committers: defaultdict[tuple[Client, tuple[str, int]], set[str]] = defaultdict(set)
         for group, client, where in committers:
             self._committers[client, where].add(group)
@@ -53,6 +63,9 @@ class ReaderGroups:
             self._add_group(group, histories.make_timeline(group))
 
     def _add_group(self, group: str, timeline: Timeline) -> None:
+        for event in timeline.events:
+            if event.kind == "left" and timeline.clients.get(event.member) == (event.client, event.host):
+                self._leaves[group, event.member].append(event.asked_ns)
         before: set[tuple[str, int]] = set()
         for generation in timeline.generations:
             places: set[tuple[str, int]] = set()
@@ -97,21 +110,22 @@ class ReaderGroups:
 
     def _find_owner(
         self, group: str, owners: list[tuple[int, int, str, Client]], client: Client, time_ns: int
-    ) -> tuple[int, str] | None:
-        """Generation and member of the client, if it has the partition at this time."""
+    ) -> tuple[int, str, bool] | None:
+        """Generation and member of the client, if it has the partition at this time; whether it had left by then."""
         at = bisect_right(owners, time_ns, key=lambda owner: owner[0])
         if not at:
             return None
-        _, generation, member, its = owners[at - 1]
+        since, generation, member, its = owners[at - 1]
         if its != client:
             # A member that lost the partition may read on until it hears of it.
             earlier = [owner for owner in owners[: at - 1] if owner[3] == client]
             if not earlier or owners[at - 1][0] < time_ns - _HEARS_LATE_NS:
                 return None
-            _, generation, member, _ = earlier[-1]
+            since, generation, member, _ = earlier[-1]
         epochs = self._epochs.get((group, member), ())
-        reached = [number for since, number in epochs if since <= time_ns]
-        return max([generation, *reached]), member
+        reached = [number for since_epoch, number in epochs if since_epoch <= time_ns]
+        has_left = any(since < left <= time_ns for left in self._leaves.get((group, member), ()))
+        return max([generation, *reached]), member, has_left
 
 
 # How long a member may go on to read a partition that another has by now: until its next heartbeat is answered.

@@ -239,6 +239,8 @@ def _list_reads(lives: LivesOfRecords, where: TopicPartition) -> dict[str | None
         if replica < 0:
             time = answered if answered >= 0 else asked
             its = lives.group_of_read(sender, where, time)
+            if its is not None and its.has_left:
+                continue
             key = (None, lives.client_of(sender)[0]) if its is None else (its.group, "")
             found[key].append(_Arrival(time, first, end, sender))
     by_group: defaultdict[str | None, list[_Arrival]] = defaultdict(list)

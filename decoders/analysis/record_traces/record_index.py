@@ -379,7 +379,8 @@ class RecordIndex:
             positions = self._read_positions(exchange)
             self._add_wanted_offsets(exchange, positions)
         for topic, number, part in self._list_partitions(exchange, given):
-            where, records, error = (topic, number), part.get(given.records), part.get(given.error)
+            where, error = (topic, number), part.get(given.error)
+            records = None if exchange.reason == "incomplete" else part.get(given.records)  # nobody got half an answer
             if self._keeps_starts and (error == _OUT_OF_RANGE or part.get("log_start_offset", 0) > 0):
                 positions = self._read_positions(exchange) if positions is None else positions
                 self._add_log_start(exchange, where, part, positions.get(where, NONE))
@@ -418,10 +419,9 @@ class RecordIndex:
         return {(topic, number): part.get(wanted.offset, NONE) for topic, number, part in parts}
 
     def _add_wanted_offsets(self, exchange: Exchange, positions: dict[TopicPartition, int]) -> None:
-        """Add what a consumer wants next of partitions, where that or whether it was answered is new."""
-        seen = int(
-            isinstance(exchange._response_view, dict) and not exchange._failed and exchange.response_ns is not None
-        )
+        """Add what a consumer wants next of partitions, where that, or whether it is seen what it got, is new."""
+        answered = isinstance(exchange._response_view, dict) and not exchange._failed and exchange.response_ns
+        seen = int(bool(answered) or exchange.reason == "incomplete")
         source = self._sources.make_source(exchange)
         for where, position in positions.items():
             tables = self._tables_of_partition(where)
