@@ -448,7 +448,7 @@ def test_what_is_not_misrouted(scene: Scene) -> None:
 KINDS = {"written-twice": "duplicate", "read-past": "loss", "batch-misrouted": "misrouted"}
 
 
-@pytest.mark.parametrize(("finding", "scene"), [row[:2] for row in RECORD_SCENES])
+@pytest.mark.parametrize(("finding", "scene"), [row[:2] for row in RECORD_SCENES if row[0] in KINDS])
 def test_what_is_a_finding_is_listed(finding: str, scene: Scene) -> None:
     """The command that kw doctor prints with a finding about records lists these."""
     assert rows(KINDS[finding], scene) != []
