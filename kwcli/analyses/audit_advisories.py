@@ -41,13 +41,13 @@ class AdvisoryRenderer(FindingRenderer):
         self._failing = False
         self.keys = ("command",)
 
-    def make_empty(self) -> AdvisoryRenderer:
+    def make_empty_copy(self) -> AdvisoryRenderer:
         """A renderer like this one that has seen nothing."""
         return AdvisoryRenderer(self._settings, self.verdicts, self.fail_on)
 
-    def _make_rows(self) -> list[Row]:
-        rows = super()._make_rows()
-        self._failing = any(map(self.fails, rows))
+    def _make_finding_rows(self) -> list[Row]:
+        rows = super()._make_finding_rows()
+        self._failing = any(map(self.makes_command_fail, rows))
         worst: dict[tuple[str | None, ...], str] = {}
         for row in rows:
             before = worst.get(_key_of_client_or_broker(row), "not_affected")
@@ -61,20 +61,20 @@ class AdvisoryRenderer(FindingRenderer):
             if isinstance(row, Exchange):
                 self._advisories.learn(row)
 
-    def fails(self, row: Row) -> bool:
+    def makes_command_fail(self, row: Row) -> bool:
         """Whether a row ends with exit code 4: a finding; with --fail-on unknown also what may be one."""
         if self.fail_on == "never":
             return False
         return is_found(row) or (self.fail_on == "unknown" and row["verdict"] in ("maybe", "unknown"))
 
-    def exit_code(self, code: Exit) -> Exit:
+    def exit_code_after_check(self, code: Exit) -> Exit:
         """The run's exit code `code`, or Exit.FINDINGS where a row fails."""
         return Exit.FINDINGS if self._failing and code in (Exit.DONE, Exit.LOSSY) else code
 
     def summary_line(self) -> str:
         """The summary: `advisories: 2 affected, 3 maybe, 1 unknown, 4 not affected`, of clients and brokers."""
         parts = [f"{self._counts[each]:,} {each.replace('_', ' ')}" for each in ADVISORY_VERDICTS if self._counts[each]]
-        return f"advisories: {', '.join(parts) or 'nobody seen'}{self.ignore.summary()}"
+        return f"advisories: {', '.join(parts) or 'nobody seen'}{self.ignore.format_ignored_count()}"
 
 
 def _key_of_client_or_broker(row: Row) -> tuple[str | None, ...]:
@@ -101,24 +101,27 @@ def format_advisories(rows: Sequence[Row], settings: Settings) -> str:
     rest: dict[tuple[str, str], list[str]] = {}
     for some in alike.values():
         if any(row["id"] for row in some[0]):
-            lines += _format_subjects(some, settings)
+            lines += _format_subjects_with_same_verdicts(some, settings)
         else:
             row = some[0][0]
-            rest.setdefault((row["verdict"], row["why"]), []).extend(_name_of(each[0]) for each in some)
+            rest.setdefault((row["verdict"], row["why"]), []).extend(
+                _format_broker_or_client_id(each[0]) for each in some
+            )
     for (verdict, why), names in rest.items():
         lines += _wrap_verdict_line(
-            f"{_join_names(names, whole=bool(settings.verbose))}: {verdict.replace('_', ' ')}: {escape_text(why)}",
+            f"{_join_first_names(names, whole=bool(settings.verbose))}: "
+            f"{verdict.replace('_', ' ')}: {escape_text(why)}",
             settings,
             verdict,
         )
     return "".join(f"{line}\n" for line in lines)
 
 
-def _name_of(row: Row) -> str:
+def _format_broker_or_client_id(row: Row) -> str:
     return escape_text(row["broker"] or row["client_id"])
 
 
-def _join_names(names: Sequence[str], *, whole: bool = False) -> str:
+def _join_first_names(names: Sequence[str], *, whole: bool = False) -> str:
     """Names for people: `a, b, c and 4 more`, or all of them (`whole`)."""
     shown = [*dict.fromkeys(names)]
     most = len(shown) if whole else _NAMED
@@ -126,15 +129,18 @@ def _join_names(names: Sequence[str], *, whole: bool = False) -> str:
     return ", ".join(shown[:most]) + more
 
 
-def _format_subjects(some: Sequence[list[Row]], settings: Settings) -> list[str]:
+def _format_subjects_with_same_verdicts(some: Sequence[list[Row]], settings: Settings) -> list[str]:
     """The lines of subjects with the same rows: who they are, then each verdict."""
     rows = some[0]
     row = rows[0]
     worst = min((each["verdict"] for each in rows), key=ADVISORY_VERDICTS.index)
     about = format_software(row) if row["broker"] is None else f"Kafka {row['release']}" if row["release"] else ""
-    head = [_join_names([_name_of(each[0]) for each in some], whole=bool(settings.verbose)), escape_text(about)]
+    head = [
+        _join_first_names([_format_broker_or_client_id(each[0]) for each in some], whole=bool(settings.verbose)),
+        escape_text(about),
+    ]
     if row["topics"]:
-        head.append(f"writes {_join_names([*map(escape_text, row['topics'])])}")
+        head.append(f"writes {_join_first_names([*map(escape_text, row['topics'])])}")
     lines = _wrap_verdict_line(
         "  ".join(filter(None, head)), settings, "affected" if any(map(is_found, rows)) else worst
     )
@@ -172,17 +178,17 @@ def _wrap_verdict_line(text: str, settings: Settings, verdict: str) -> list[str]
     """A line that begins with the sign of a verdict, and the lines that it goes on in."""
     colors = palette(settings.color)
     paint = colors.bad if verdict == "affected" else colors.name
-    first, *others = _break_lines(text, settings)
+    first, *others = _wrap_verdict_text(text, settings)
     return [f"{paint}{SIGNS[verdict]}{colors.off}  {first}", *(_MARGIN + each for each in others)]
 
 
 def _indent_lines(text: str, settings: Settings, *, dim: bool = False) -> list[str]:
     colors = palette(settings.color)
     paint, off = (colors.dim, colors.off) if dim else ("", "")
-    return [f"{_MARGIN}{paint}{each}{off}" for each in _break_lines(text, settings)]
+    return [f"{_MARGIN}{paint}{each}{off}" for each in _wrap_verdict_text(text, settings)]
 
 
-def _break_lines(text: str, settings: Settings) -> list[str]:
+def _wrap_verdict_text(text: str, settings: Settings) -> list[str]:
     if not settings.width:
         return [text]
     width = max(settings.width, _WIDTH_LEAST) - len(_MARGIN)

@@ -32,7 +32,13 @@ if TYPE_CHECKING:
     from kwcli.output.output_settings import Settings
     from kwcli.run_environment import Environment
 
-__all__ = ["FAIL_ON_VERDICTS", "AuditRenderer", "SecurityRenderer", "check_audit_words", "find_target"]
+__all__ = [
+    "FAIL_ON_VERDICTS",
+    "AuditRenderer",
+    "SecurityRenderer",
+    "find_audit_target",
+    "refuse_clashing_audit_options",
+]
 
 # The prefix before a broker's address; the broker is asked which versions it serves.
 BROKER: Final = "broker:"
@@ -47,7 +53,7 @@ _NAMED: Final = 6
 _WIDTH_LEAST: Final = 40
 
 
-def find_target(word: str, env: Environment, connection: ConnectionOptions) -> AuditTarget:
+def find_audit_target(word: str, env: Environment, connection: ConnectionOptions) -> AuditTarget:
     """The audit's target: the release `4.0`, or the broker of `broker:HOST:PORT`, which is asked. Raises Failure."""
     if not word.startswith(BROKER):
         return AuditTarget.of_release(find_release(word))
@@ -83,37 +89,39 @@ class AuditRenderer(AnswerRenderer):
         self._counts: Counter[str] = Counter()
         self.ignore = IgnoreRules()
         if clients is None:
-            super().__init__(fold, "audit", self._select_client_rows, self._format_clients, settings)
+            super().__init__(fold, "audit", self._judge_clients_and_count_verdicts, self._format_clients, settings)
             self.keys = ("others",)
         else:
-            super().__init__(fold, "audit_broker", self._judge_brokers, self._format_brokers, settings)
+            super().__init__(
+                fold, "audit_broker", self._judge_brokers_and_count_verdicts, self._format_brokers, settings
+            )
 
-    def make_empty(self) -> AuditRenderer:
+    def make_empty_copy(self) -> AuditRenderer:
         """A renderer like this one that has seen nothing."""
         return AuditRenderer(self._settings, self.target, self.clients, self.verdicts, self.fail_on)
 
-    def fails(self, row: Row) -> bool:
+    def makes_command_fail(self, row: Row) -> bool:
         """Whether the verdict of a row is one that --fail-on names."""
         return row["verdict"] in FAIL_ON_VERDICTS[self.fail_on]
 
-    def _select_client_rows(self) -> AuditVerdicts | list[Row]:
+    def _judge_clients_and_count_verdicts(self) -> AuditVerdicts | list[Row]:
         verdicts = self._audit.judge_clients(self.target, is_partial=self.coverage.partial is not None)
         self._counts = Counter(verdicts.counts)
         if not (self.ignore or self.verdicts):
             return verdicts
         kept = self.ignore.drop_ignored_findings(verdicts)
         self._counts -= self.ignore.verdicts
-        return self._choose_verdicts(kept)
+        return self._select_rows_by_verdict_option(kept)
 
-    def _choose_verdicts(self, rows: list[Row]) -> list[Row]:
+    def _select_rows_by_verdict_option(self, rows: list[Row]) -> list[Row]:
         """The rows with the verdicts that --verdict names; all rows without it."""
         return [row for row in rows if row["verdict"] in self.verdicts] if self.verdicts else rows
 
-    def _judge_brokers(self) -> list[Row]:
+    def _judge_brokers_and_count_verdicts(self) -> list[Row]:
         rows = self._audit.judge_brokers(self.clients or "", is_partial=self.coverage.partial is not None)
         kept = self.ignore.drop_ignored_findings(rows)
         self._counts = Counter(row["verdict"] for row in kept)
-        return self._choose_verdicts(kept)
+        return self._select_rows_by_verdict_option(kept)
 
     def coverage_sentences(self) -> list[str]:
         """What was read of the inputs, and how many exchanges the verdicts are made of where some were left out."""
@@ -125,7 +133,7 @@ class AuditRenderer(AnswerRenderer):
             if isinstance(row, Exchange):
                 self._audit.learn(row)
 
-    def exit_code(self, code: Exit) -> Exit:
+    def exit_code_after_check(self, code: Exit) -> Exit:
         """The run's exit code `code`, or Exit.FINDINGS where a client or a broker has a verdict of --fail-on."""
         bad = any(self._counts[verdict] for verdict in FAIL_ON_VERDICTS[self.fail_on])
         return Exit.FINDINGS if code in (Exit.DONE, Exit.LOSSY) and bad else code
@@ -138,18 +146,18 @@ class AuditRenderer(AnswerRenderer):
         parts += [f"{counts['unknown']:,} unknown"] if counts["unknown"] else []
         parts.append(f"{counts['works']:,} {'works' if counts['works'] == 1 else 'work'}")
         if self.clients is not None:
-            return f"clients of Kafka {self.clients}: {', '.join(parts)}{self.ignore.summary()}"
+            return f"clients of Kafka {self.clients}: {', '.join(parts)}{self.ignore.format_ignored_count()}"
         name = self.target.name if self.target.release is None else f"Kafka {self.target.name}"
-        return f"{name}: {', '.join(parts)}{self.ignore.summary()}"
+        return f"{name}: {', '.join(parts)}{self.ignore.format_ignored_count()}"
 
     def _format_clients(self, rows: Sequence[Row], settings: Settings) -> str:
         rows = _group_rows_for_text(rows)
         software = [escape_text(format_software(row)) for row in rows]
-        addresses = [escape_text(_first_name_and_count(row["addresses"])) for row in rows]
+        addresses = [escape_text(_format_first_name_and_count(row["addresses"])) for row in rows]
         return _draw_rows_with_reasons(
             [
                 Column("", [SIGNS[row["verdict"]] for row in rows]),
-                Column("client", [_format_client(row) for row in rows], paint="client", cut=_NAME_LEAST),
+                Column("client", [_format_client_name(row) for row in rows], paint="client", cut=_NAME_LEAST),
                 Column("verdict", [row["verdict"] for row in rows]),
                 Column("needs", [row["needs"] or "" for row in rows], drop=1),
                 Column("software", software, drop=2, cut=_NAME_LEAST),
@@ -166,7 +174,7 @@ class AuditRenderer(AnswerRenderer):
                 Column("broker", [escape_text(row["broker"]) for row in rows], paint="client"),
                 Column("verdict", [row["verdict"] for row in rows]),
             ],
-            [_format_lacking(row["apis"]) for row in rows],
+            [_format_versions_broker_lacks(row["apis"]) for row in rows],
             settings,
         )
 
@@ -176,12 +184,12 @@ def _group_rows_for_text(rows: Sequence[Row]) -> list[Row]:
 
     Both only where they are several; the names of clients that are one row are in its reason.
     """
-    brokers = [row for row in rows if _is_broker(row)]
-    reasons = Counter(row["why"] for row in rows if row["verdict"] == "unknown" and not _is_broker(row))
+    brokers = [row for row in rows if _is_inter_broker_client(row)]
+    reasons = Counter(row["why"] for row in rows if row["verdict"] == "unknown" and not _is_inter_broker_client(row))
     folded: dict[str, list[Row]] = {}
     kept: list[Row | str] = []
     for row in rows:
-        if len(brokers) > 1 and _is_broker(row):
+        if len(brokers) > 1 and _is_inter_broker_client(row):
             continue
         if row["verdict"] != "unknown" or "others" in row or reasons[row["why"]] < _FOLDED_LEAST:
             kept.append(row)
@@ -189,17 +197,17 @@ def _group_rows_for_text(rows: Sequence[Row]) -> list[Row]:
         if row["why"] not in folded:
             kept.append(row["why"])
         folded.setdefault(row["why"], []).append(row)
-    found = [_merge_rows(folded[each], "clients") if isinstance(each, str) else each for each in kept]
-    return found + ([_merge_rows(brokers, "clients of brokers")] if len(brokers) > 1 else [])
+    found = [_merge_audit_rows(folded[each], "clients") if isinstance(each, str) else each for each in kept]
+    return found + ([_merge_audit_rows(brokers, "clients of brokers")] if len(brokers) > 1 else [])
 
 
-def _is_broker(row: Row) -> bool:
+def _is_inter_broker_client(row: Row) -> bool:
     """Whether a row is of a client by which brokers talk to each other, by its client id or its traits."""
     program = find_program_of_client_id(row["client_id"] or "") or row["library"]
     return program is not None and program["name"] == BROKER_PROGRAM
 
 
-def _merge_rows(rows: Sequence[Row], noun: str) -> Row:
+def _merge_audit_rows(rows: Sequence[Row], noun: str) -> Row:
     """One row for several: the worst verdict with its reason, the software and library that all have."""
     worst = min(rows, key=lambda row: VERDICTS.index(row["verdict"]))
     names = [row["client_id"] for row in rows if row["verdict"] == worst["verdict"]]
@@ -224,7 +232,7 @@ def _merge_rows(rows: Sequence[Row], noun: str) -> Row:
 _ALIKE: Final = ("client_software", "library", "needs")
 
 
-def _format_client(row: Row) -> str:
+def _format_client_name(row: Row) -> str:
     if "title" in row:
         return str(row["title"])
     return OTHERS if "others" in row else escape_text(row["client_id"] or "–")
@@ -244,24 +252,25 @@ def _draw_rows_with_reasons(columns: list[Column], reasons: Sequence[str], setti
     return "".join(f"{line}\n" for line in shown)
 
 
-def _first_name_and_count(names: Sequence[str]) -> str:
+def _format_first_name_and_count(names: Sequence[str]) -> str:
     """The first name, and how many more there are: `10.0.0.7 +2`."""
     return f"{names[0]} +{len(names) - 1:,}" if len(names) > 1 else "".join(names)
 
 
-def _format_lacking(apis: Sequence[dict[str, Any]]) -> str:
+def _format_versions_broker_lacks(apis: Sequence[dict[str, Any]]) -> str:
     """What a broker lacks for its clients: `Fetch: offers 0 to 3, its clients speak 4 to 17`."""
     return ", ".join(
-        f"{row['api']}: offers {_format_span(row['offers'])}, its clients speak {_format_span(row['speaks'])}"
+        f"{row['api']}: offers {_format_version_range(row['offers'])}, "
+        f"its clients speak {_format_version_range(row['speaks'])}"
         for row in apis
     )
 
 
-def _format_span(pair: list[int] | None) -> str:
+def _format_version_range(pair: list[int] | None) -> str:
     return "none" if pair is None else f"{pair[0]} to {pair[1]}"
 
 
-def check_audit_words(
+def refuse_clashing_audit_options(
     subjects: Mapping[str, bool],
     verdicts: Sequence[str],
     known: Sequence[str],
@@ -290,7 +299,7 @@ class SecurityRenderer(FindingRenderer):
         super().__init__(fold, "security", format_findings, settings)
         self.keys = ("command",)
 
-    def make_empty(self) -> SecurityRenderer:
+    def make_empty_copy(self) -> SecurityRenderer:
         """A renderer like this one that has seen nothing."""
         return SecurityRenderer(self._settings, self.fail_on)
 
@@ -301,14 +310,16 @@ class SecurityRenderer(FindingRenderer):
             if isinstance(row, Skipped):
                 self._security.observe_tls_connection(row)
 
-    def fails(self, row: Row) -> bool:
+    def makes_command_fail(self, row: Row) -> bool:
         """Whether a finding is as severe as --fail-on says."""
         return row["severity"] in FAIL_ON[self.fail_on]
 
-    def exit_code(self, code: Exit) -> Exit:
+    def exit_code_after_check(self, code: Exit) -> Exit:
         """The run's exit code `code`, or Exit.FINDINGS where a finding is as severe as --fail-on says."""
-        return Exit.FINDINGS if any(map(self.fails, self.found)) and code in (Exit.DONE, Exit.LOSSY) else code
+        return (
+            Exit.FINDINGS if any(map(self.makes_command_fail, self.found)) and code in (Exit.DONE, Exit.LOSSY) else code
+        )
 
     def summary_line(self) -> str:
         """The summary: `security: 2 errors, 1 warning, 3 notes`, `security: nothing found`."""
-        return f"security: {format_finding_counts(self.found)}{self.ignore.summary()}"
+        return f"security: {format_finding_counts(self.found)}{self.ignore.format_ignored_count()}"

@@ -10,7 +10,7 @@ from decoders.analysis.differences.compare_profiles import ALPHA, CHANGES, compa
 from decoders.analysis.differences.traffic_profile import TrafficProfile
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
 from kwcli.analyses.csv_and_table_columns import format_csv, format_markdown, format_table
-from kwcli.analyses.render_answer import answer_record
+from kwcli.analyses.render_answer import make_answer_record
 from kwcli.output.report_partial_input import list_partial_sentences
 from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
@@ -44,7 +44,7 @@ class _ProfileSide(FoldRenderer):
         self.profile = TrafficProfile()
         super().__init__([self.profile], "give a filter")
 
-    def make_empty(self) -> _ProfileSide:
+    def make_empty_copy(self) -> _ProfileSide:
         """A renderer like this one that has seen nothing."""
         return _ProfileSide()
 
@@ -77,14 +77,14 @@ def run_diff(
         for sentence in list_partial_sentences(side.coverage.partial)
     ]
     notes += [f"{name}: no exchange" for name, side in zip(capture.files, sides, strict=True) if not side.profile.count]
-    env.stdout.write(_format_rows(rows, settings, capture.files).encode("utf-8", "backslashreplace"))
+    env.stdout.write(_format_rows_in_output_format(rows, settings, capture.files).encode("utf-8", "backslashreplace"))
     if not settings.quiet:
-        env.report(f"kw: {'; '.join([_describe_result(rows), *notes])}")
+        env.report(f"kw: {'; '.join([_format_difference_count(rows), *notes])}")
     failing = any(row["significant"] and ("any" in fail_on or row["change"] in fail_on) for row in rows)
     return Exit.FINDINGS if failing and code in (Exit.DONE, Exit.LOSSY) else code
 
 
-def _describe_result(rows: Sequence[Row]) -> str:
+def _format_difference_count(rows: Sequence[Row]) -> str:
     """`3 differences, 2 too rare to tell`; `no difference`."""
     sure = sum(row["significant"] for row in rows)
     rare = len(rows) - sure
@@ -92,14 +92,14 @@ def _describe_result(rows: Sequence[Row]) -> str:
     return told + (f"; {rare:,} too rare to tell from chance (-v)" if rare else "")
 
 
-def _format_rows(rows: list[Row], settings: Settings, names: Sequence[str]) -> str:
+def _format_rows_in_output_format(rows: list[Row], settings: Settings, names: Sequence[str]) -> str:
     shown = rows if settings.verbose else [row for row in rows if row["significant"]]
     if settings.format in _TEXTS:
         return _TEXTS[settings.format](shown, settings, names)
     parts: list[bytes] = []
     writer = open_value_writer(settings, parts.append, [*shown[0]] if shown else [])
     for row in shown:
-        writer.add(answer_record(_KIND, row))
+        writer.add(make_answer_record(_KIND, row))
     writer.close()
     return b"".join(parts).decode()
 
@@ -113,10 +113,10 @@ def format_differences(rows: Sequence[Row], settings: Settings, _names: Sequence
             Column("", signs),
             Column("change", [row["change"] + ("" if row["significant"] else "?") for row in rows], paint="name"),
             Column("what", [_describe_subject(row) for row in rows], cut=20),
-            Column("before", [_format_side(row, "before") for row in rows], right=True),
-            Column("after", [_format_side(row, "after") for row in rows], right=True),
+            Column("before", [_format_value_of_side(row, "before") for row in rows], right=True),
+            Column("after", [_format_value_of_side(row, "after") for row in rows], right=True),
             Column("effect", [f"×{row['ratio']:.3g}" if row["ratio"] else "" for row in rows], drop=1, right=True),
-            Column("p", [_format_p(row["p"]) for row in rows], drop=2),
+            Column("p", [_format_p_value(row["p"]) for row in rows], drop=2),
         ],
         settings.width,
         colors,
@@ -134,7 +134,7 @@ def _describe_subject(row: Row) -> str:
     return escape_text(", ".join(str(part) for part in parts if part is not None))
 
 
-def _format_side(row: Row, side: str) -> str:
+def _format_value_of_side(row: Row, side: str) -> str:
     value, count = row[side], row[f"count_{side}"]
     if isinstance(value, str):
         return escape_text(value)
@@ -145,7 +145,7 @@ def _format_side(row: Row, side: str) -> str:
     return format_size(value) if row["unit"] == "bytes" else f"{value:.3g}/s"
 
 
-def _format_p(p: float) -> str:
+def _format_p_value(p: float) -> str:
     return "" if not p else f"{p:.1g}" if p >= 0.001 else f"{p:.0e}"
 
 
@@ -156,27 +156,32 @@ _STYLE: Final = (
 )
 
 
-def format_page(rows: Sequence[Row], _settings: Settings, names: Sequence[str]) -> str:
+def format_differences_as_html_page(rows: Sequence[Row], _settings: Settings, names: Sequence[str]) -> str:
     """A page with a table of the differences, which loads nothing and runs nothing."""
-    return "".join(f"{line}\n" for line in _list_page_lines(rows, [escape(escape_text(name)) for name in names]))
+    return "".join(f"{line}\n" for line in _list_html_lines(rows, [escape(escape_text(name)) for name in names]))
 
 
-def _list_page_lines(rows: Sequence[Row], names: Sequence[str]) -> Iterator[str]:
+def _list_html_lines(rows: Sequence[Row], names: Sequence[str]) -> Iterator[str]:
     title = f"{names[0]} → {names[1]}"
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     yield '<!doctype html><html lang="en"><head><meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     yield f"<title>{title}</title><style>{_STYLE}</style></head><body><h1>{title}</h1>"
     tests = f"Mann and Whitney’s U and Fisher’s exact test, Holm’s correction, α = {ALPHA}"
-    yield f"<p>{escape(_describe_result(rows))}. {tests}.</p>"
+    yield f"<p>{escape(_format_difference_count(rows))}. {tests}.</p>"
     if rows:
         heads = ("change", "what", "before", "after", "effect", "p")
         yield f"<table><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>"
         for row in rows:
             effect = f"×{row['ratio']:.3g}" if row["ratio"] else ""
-            cells = [_describe_subject(row), _format_side(row, "before"), _format_side(row, "after"), effect]
+            cells = [
+                _describe_subject(row),
+                _format_value_of_side(row, "before"),
+                _format_value_of_side(row, "after"),
+                effect,
+            ]
             mark = ' class="bad"' if row["change"] in _BAD else ""
-            shown = "".join(f"<td>{escape(cell)}</td>" for cell in [*cells, _format_p(row["p"])])
+            shown = "".join(f"<td>{escape(cell)}</td>" for cell in [*cells, _format_p_value(row["p"])])
             yield f"<tr><td{mark}>{row['change']}</td>{shown}</tr>"
         yield "</table>"
     yield "</body></html>"
@@ -185,7 +190,7 @@ def _list_page_lines(rows: Sequence[Row], names: Sequence[str]) -> Iterator[str]
 # Format → the function that makes text of all rows; all other formats are records.
 _TEXTS: Final[dict[str, Callable[[list[Any], Any, Sequence[str]], str]]] = {
     "text": format_differences,
-    "html": format_page,
+    "html": format_differences_as_html_page,
     "table": lambda rows, settings, _: format_table(_KIND, rows, settings),
     "md": lambda rows, settings, _: format_markdown(_KIND, rows, settings),
     "csv": lambda rows, settings, _: format_csv(_KIND, rows, settings),

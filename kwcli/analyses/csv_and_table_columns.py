@@ -33,8 +33,8 @@ __all__ = [
     "flatten_row",
     "format_csv",
     "format_markdown",
-    "format_reader",
-    "format_source",
+    "format_record_reader",
+    "format_source_record",
     "format_table",
 ]
 
@@ -70,7 +70,7 @@ def _format_refused_uses(uses: Iterable[Row]) -> str:
     return ", ".join(f"{api} {' '.join(map(str, its))} ({told})" for (api, told), its in versions.items())
 
 
-def _format_offers(apis: Iterable[Row]) -> str:
+def _format_offered_versions(apis: Iterable[Row]) -> str:
     """What a broker offers of each API that it lacks for its clients: `Fetch 0 3, Produce` (none)."""
     return _format_versions({row["api"]: row["offers"] or () for row in apis})
 
@@ -98,7 +98,7 @@ def _format_share_ranges(ranges: Iterable[Row]) -> str:
     return ", ".join(found)
 
 
-def _format_holds(holds: Iterable[Row]) -> str:
+def _format_held_back_partitions(holds: Iterable[Row]) -> str:
     """Partitions that are held back, each with its last stable offset: `orders-0@42, payments-1@7`."""
     return ", ".join(
         f"{encode_text_for_cell(row['topic'])}-{row['partition']}@{row['last_stable_offset']}" for row in holds
@@ -111,11 +111,11 @@ def _format_transaction_events(timeline: Iterable[Row]) -> str:
     return ", ".join(api if count == 1 else f"{api} ×{count}" for api, count in runs)
 
 
-def _format_refusals(refused: Iterable[Row]) -> str:
+def _format_error_counts_by_api(refused: Iterable[Row]) -> str:
     return ", ".join(f"{row['api']} {row['error']}:{row['count']}" for row in refused)
 
 
-def _format_evidence(evidence: Iterable[Row]) -> str:
+def _format_packets_of_evidence(evidence: Iterable[Row]) -> str:
     """The packets of exchanges by file, as --packet takes them: `a.pcap:17-21,53`; `connection 3` without packets."""
     found: dict[str, list[str]] = {}
     for row in evidence:
@@ -127,13 +127,13 @@ def _format_evidence(evidence: Iterable[Row]) -> str:
     return ", ".join(where + ",".join(numbers) for where, numbers in found.items())
 
 
-def format_reader(reader: Row) -> str:
+def format_record_reader(reader: Row) -> str:
     """A group, or clients without one, with how often they read a record: `billing ×2`; `billing ×1 committed`."""
     name = reader["group"] if reader["group"] is not None else " ".join(map(encode_text_for_cell, reader["clients"]))
     return f"{encode_text_for_cell(name)} ×{reader['reads']}" + (" committed" if reader["committed"] else "")
 
 
-def format_source(source: Row) -> str:
+def format_source_record(source: Row) -> str:
     """From which record another one follows, and why: `orders/2@0 by order-id`."""
     topic = encode_text_for_cell(source["topic"])
     return f"{topic}/{source['partition']}@{source['offset']} by {' '.join(source['headers'])}"
@@ -175,7 +175,7 @@ _FORMS: Final[dict[str, Form]] = {
     "library": format_library,
     "apis": _format_versions,
     "audit.apis": _format_audited_uses,
-    "audit_broker.apis": _format_offers,
+    "audit_broker.apis": _format_offered_versions,
     "audit.refused": _format_refused_uses,
     "audit.count": lambda uses: sum(use["count"] for use in uses),
     "audit.last": lambda uses: max((use["last"] for use in uses), default=None),
@@ -188,20 +188,20 @@ _FORMS: Final[dict[str, Form]] = {
     "schemas": lambda schemas: join_values([format_topic_schema(each) for each in schemas]),
     "members": lambda members: join_values([each["member_id"] for each in members if each["present"]]),
     "timeline": _format_generations,
-    "refused": _format_refusals,
+    "refused": _format_error_counts_by_api,
     "group.partitions": _format_partitions,
     "transaction.partitions": _format_partitions,
-    "holds": _format_holds,
+    "holds": _format_held_back_partitions,
     "transaction.timeline": _format_transaction_events,
     "topic.partitions": lambda partitions: join_values([each["partition"] for each in partitions]),
     "headers": lambda headers: join_values(
         [f"{encode_text_for_cell(each['key'])}={encode_text_for_cell(each['value'])}" for each in headers]
     ),
     "transaction": lambda transaction: join_values([transaction["id"], transaction["outcome"] or "open"]),
-    "read_by": lambda readers: join_values([format_reader(each) for each in readers]),
-    "downstream_of": format_source,
+    "read_by": lambda readers: join_values([format_record_reader(each) for each in readers]),
+    "downstream_of": format_source_record,
     "events": lambda events: join_values([f"{each['event']} {each['time']}" for each in events]),
-    "evidence": _format_evidence,
+    "evidence": _format_packets_of_evidence,
     "cause": lambda cause: join_values([cause["title"]]),
     "consequences": lambda consequences: join_values([each["title"] for each in consequences]),
 }
@@ -220,17 +220,19 @@ _PARTS: Final[dict[str, tuple[str, str]]] = {
 _OPTIONAL: Final = ("cut", "others", "partial")
 
 
-def _read_part(name: str) -> Form:
+def _make_formatter_of_part(name: str) -> Form:
     return lambda value: format_counts(value[name]) if isinstance(value[name], dict) else join_values(value[name])
 
 
-def _declare_columns(kind: str, names: str, first: str, rare: str = "") -> tuple[FlatColumn, ...]:
+def _make_columns_of_kind(kind: str, names: str, first: str, rare: str = "") -> tuple[FlatColumn, ...]:
     """The columns of a kind of rows, in order; `first`: what a narrow table shows, the most important one first."""
     order = [*first.split(), *(name for name in names.split() if name not in first.split())]
     columns = []
     for name in (*names.split(), *_OPTIONAL):
         key, part = _PARTS.get(f"{kind}.{name}") or _PARTS.get(name, (name, ""))
-        form = _read_part(part) if part else _FORMS.get(f"{kind}.{name}") or _FORMS.get(name) or join_values
+        form = (
+            _make_formatter_of_part(part) if part else _FORMS.get(f"{kind}.{name}") or _FORMS.get(name) or join_values
+        )
         drop = order.index(name) if name in order else len(order)
         optional = name in _OPTIONAL
         columns.append(FlatColumn(name, key, form, drop or None, optional or name in rare.split(), optional))
@@ -250,7 +252,7 @@ _ABOUT_SECURITY: Final = (
 )
 # Kind of row → its columns.
 FLAT_COLUMNS: Final[dict[str, tuple[FlatColumn, ...]]] = {
-    kind: _declare_columns(kind, *words)
+    kind: _make_columns_of_kind(kind, *words)
     for kind, words in {
         "client": (
             "client_id client_software library library_sure library_why addresses via_addresses connections brokers"

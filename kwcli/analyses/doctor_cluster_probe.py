@@ -47,7 +47,7 @@ def probe_cluster(env: Environment, config: ClientConfig, doctor: Doctor) -> Non
     for server in config.servers:
         one = config._replace(servers=(server,))
         try:
-            ClusterProbe(doctor, one, deadline).run()
+            ClusterProbe(doctor, one, deadline).probe_all_nodes()
         except Failure as failure:
             failures.append(strip_traceback(failure))
             doctor.observe_cluster_fact("unreachable", env.now_ns(), format_address(server), None, failure.text)
@@ -64,8 +64,8 @@ class ClusterProbe:
         self._deadline = deadline
         self._builder = ExchangeBuilder(WantedPaths(doctor.needs))
 
-    def run(self) -> None:
-        with ClusterClient(self._config, self._deadline, witness=self._observe_reply) as cluster:
+    def probe_all_nodes(self) -> None:
+        with ClusterClient(self._config, self._deadline, witness=self._observe_exchange_of_reply) as cluster:
             first = cluster.connect_to_any()
             if METADATA in first.versions:
                 version = cluster.choose_version(first, METADATA)
@@ -77,14 +77,14 @@ class ClusterProbe:
             # Where no time is left, the controller would be blamed wrongly.
             if first.versions.get(DESCRIBE_QUORUM, NONE).high >= _TIMES_SINCE and self._deadline.left():
                 try:
-                    self._observe_clock(cluster, first)
+                    self._compare_clock_of_controller(cluster, first)
                 except Failure as failure:
                     why = strip_traceback(failure).text
                     self._doctor.observe_cluster_fact(
                         "controller-silent", time.time_ns(), format_address(first.address), why
                     )
 
-    def _observe_reply(self, connection: BrokerConnection, reply: Reply) -> None:
+    def _observe_exchange_of_reply(self, connection: BrokerConnection, reply: Reply) -> None:
         self._doctor.add(self._builder.build_exchange(connection.local, connection.peer, reply))
 
     def _probe_server(self, cluster: ClusterClient, node: ClusterNode, spare_s: float) -> None:
@@ -105,13 +105,16 @@ class ClusterProbe:
         self._doctor.observe_cluster_fact(
             "release", now_ns, str(looks) if looks.is_likely_kafka_release else "none known", node.id
         )
-        levels = {row["name"]: row["max_version_level"] for row in _read_offered_rows(connection, "finalized_features")}
-        for row in _read_offered_rows(connection, "supported_features"):
+        levels = {
+            row["name"]: row["max_version_level"]
+            for row in _get_list_of_api_versions_answer(connection, "finalized_features")
+        }
+        for row in _get_list_of_api_versions_answer(connection, "supported_features"):
             if row["name"] == _FEATURE and row["name"] in levels:
                 level, most = levels[row["name"]], row["max_version"]
                 self._doctor.observe_cluster_fact("feature", now_ns, row["name"], node.id, level=level, most=most)
 
-    def _observe_clock(self, cluster: ClusterClient, connection: BrokerConnection) -> None:
+    def _compare_clock_of_controller(self, cluster: ClusterClient, connection: BrokerConnection) -> None:
         """Compare clocks: the active controller says when it last caught up with itself, its own now (KIP-836)."""
         version = cluster.choose_version(connection, DESCRIBE_QUORUM, _TIMES_SINCE)
         asked = {"topics": [{"topic_name": METADATA_TOPIC, "partitions": [{"partition_index": 0}]}]}
@@ -128,6 +131,6 @@ class ClusterProbe:
                         )
 
 
-def _read_offered_rows(connection: BrokerConnection, name: str) -> list[dict[str, Any]]:
+def _get_list_of_api_versions_answer(connection: BrokerConnection, name: str) -> list[dict[str, Any]]:
     found = connection.offer.answer.get(name)
     return found if isinstance(found, list) else []

@@ -19,9 +19,9 @@ __all__ = [
     "MemberNames",
     "draw_group_details",
     "format_assignment",
-    "format_cause",
     "format_held_records",
     "format_last_attempts",
+    "format_rebalance_cause",
     "format_share",
 ]
 
@@ -58,7 +58,7 @@ def format_lag(row: Row, which: str) -> str:
     return _NOTHING if value is None else f"{value:,}"
 
 
-def _format_state(row: Row) -> str:
+def _format_group_state(row: Row) -> str:
     present = sum(member["present"] for member in row["members"])
     parts = [str(row["state"])] if row["state"] else []
     return ", ".join(
@@ -74,7 +74,7 @@ def _format_lags(row: Row) -> str:
     return ", ".join(parts)
 
 
-def _count_records(ranges: Iterable[Row]) -> int:
+def _count_records_in_ranges(ranges: Iterable[Row]) -> int:
     return sum(each["last_offset"] - each["first_offset"] + 1 for each in ranges)
 
 
@@ -82,20 +82,20 @@ def format_held_records(row: Row) -> str:
     """How many records the members of a share group hold, as text: `12 records by worker-1, 3 by worker-2`."""
     by_client: Counter[str] = Counter()
     for each in row["locks"]:
-        by_client[each["client_id"]] += _count_records([each])
+        by_client[each["client_id"]] += _count_records_in_ranges([each])
     parts = [f"{count:,} by {client}" for client, count in sorted(by_client.items())]
-    return f"{count_of(_count_records(row['locks']), 'record')}: {', '.join(parts)}" if parts else ""
+    return f"{count_of(_count_records_in_ranges(row['locks']), 'record')}: {', '.join(parts)}" if parts else ""
 
 
 def format_last_attempts(row: Row) -> str:
     """How many records are at the limit of deliveries, and what became of them, as text; `–` for none."""
     states: Counter[str] = Counter()
     for each in row["last_attempts"]:
-        states[each["state"]] += _count_records([each])
+        states[each["state"]] += _count_records_in_ranges([each])
     return ", ".join(f"{count:,} {state}" for state, count in sorted(states.items())) or _NOTHING
 
 
-def _format_shared(row: Row) -> str:
+def _format_shared_record_counts(row: Row) -> str:
     counts: Mapping[str, int] = row["shared"] or {}
     return ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
 
@@ -103,12 +103,12 @@ def _format_shared(row: Row) -> str:
 # Lines of a group's page besides those that every page has: title, and text.
 GROUP_LINES: Final[tuple[tuple[str, Callable[[Row], str]], ...]] = (
     ("type", lambda row: row.get("type") or ""),
-    ("state", lambda row: _format_state(row) if "generation" in row else ""),
+    ("state", lambda row: _format_group_state(row) if "generation" in row else ""),
     ("protocol", lambda row: row.get("protocol") or ""),
     ("coordinator", lambda row: row.get("coordinator") or ""),
     ("lag", lambda row: _format_lags(row) if "commit_lag" in row else ""),
     ("read again", lambda row: f"{row['refetched']:.0%} of offsets" if row.get("refetched") else ""),
-    ("records", lambda row: _format_shared(row) if row.get("shared") else ""),
+    ("records", lambda row: _format_shared_record_counts(row) if row.get("shared") else ""),
     ("held", lambda row: format_held_records(row) if row.get("shared") else ""),
     ("at last attempt", lambda row: format_last_attempts(row) if row.get("last_attempts") else ""),
     ("asked by", lambda row: ", ".join(row.get("asked_by") or ())),
@@ -146,7 +146,7 @@ def _draw_acquired_ranges(ranges: Sequence[Row], limit: int, settings: Settings)
     columns = [
         Column("topic", [escape_text(each["topic"]) for each in rows], cut=_NAME_LEAST),
         Column("", [str(each["partition"]) for each in rows], right=True),
-        Column("offsets", [_format_range(each) for each in rows]),
+        Column("offsets", [_format_offset_range(each) for each in rows]),
         Column("state", [each["state"] for each in rows]),
         Column("delivery", [f"{each['deliveries']} of {limit}" for each in rows], right=True),
         Column("client", [escape_text(each["client_id"]) for each in rows], paint="client", cut=_NAME_LEAST),
@@ -157,7 +157,7 @@ def _draw_acquired_ranges(ranges: Sequence[Row], limit: int, settings: Settings)
     return _draw_indented_table(columns, settings, _MARGIN) + _format_rows_not_listed(ranges)
 
 
-def _format_range(each: Row) -> str:
+def _format_offset_range(each: Row) -> str:
     first, last = each["first_offset"], each["last_offset"]
     return f"{first:,}" if first == last else f"{first:,}-{last:,}"
 
@@ -173,7 +173,7 @@ class MemberNames:
             for name, client in clients.items()
         }
 
-    def name_of(self, member: Row) -> str:
+    def name_of_member(self, member: Row) -> str:
         """The name of the member in a row that has the keys of a member."""
         name = self._names.get(member["member_id"]) or member["client_id"] or member["member_id"]
         return escape_text(f"{name} ({member['instance_id']})" if member.get("instance_id") else name)
@@ -199,15 +199,16 @@ def _draw_generations(timeline: Sequence[Row], names: MemberNames, settings: Set
         time = its["began"][:23].replace("T", " ") if days else its["began"][11:23]
         ready = f"ready in {format_latency(its['took_ms'])}" if its["took_ms"] is not None else "not seen to be ready"
         lines.append(
-            f"{' ' * _MARGIN}{time}  generation {its['generation']:,}, {ready}{format_cause(its['cause'], names)}"
+            f"{' ' * _MARGIN}{time}  generation {its['generation']:,}, "
+            f"{ready}{format_rebalance_cause(its['cause'], names)}"
         )
         new = {member["member_id"] for member in its["joined"]}
         rows = [(member, "+" if member["member_id"] in new else " ") for member in its["members"][:_LISTED]]
         lines += _draw_indented_table(
             [
                 Column("", [sign for _, sign in rows]),
-                Column("", [names.name_of(member) for member, _ in rows], paint="client", cut=_NAME_LEAST),
-                Column("", [_format_wait(member) for member, _ in rows], drop=1),
+                Column("", [names.name_of_member(member) for member, _ in rows], paint="client", cut=_NAME_LEAST),
+                Column("", [_format_wait_of_member(member) for member, _ in rows], drop=1),
                 Column("", [format_assignment(member["assignment"]) for member, _ in rows], cut=_NAME_LEAST),
             ],
             settings,
@@ -216,30 +217,30 @@ def _draw_generations(timeline: Sequence[Row], names: MemberNames, settings: Set
         )
         for gone in its["left"]:
             reason = f": {escape_text(gone['reason'])}" if gone["reason"] else ""
-            lines.append(f"{' ' * 2 * _MARGIN}-  {names.name_of(gone)} {_HOW[gone['how']]}{reason}")
+            lines.append(f"{' ' * 2 * _MARGIN}-  {names.name_of_member(gone)} {_HOW[gone['how']]}{reason}")
         said = [escape_text(reason) for reason in its["reasons"]]
         if said:
             lines.append(f"{' ' * 2 * _MARGIN}reasons: {'; '.join(said)}")
     return lines
 
 
-def _format_wait(member: Row) -> str:
+def _format_wait_of_member(member: Row) -> str:
     return "" if member["waited_ms"] is None else f"waited {format_latency(member['waited_ms'])}"
 
 
-def format_cause(cause: Row | None, names: MemberNames) -> str:
+def format_rebalance_cause(cause: Row | None, names: MemberNames) -> str:
     """The cause of a rebalance, as text: `: billing-2 joined`; empty where it is unknown."""
     if cause is None:
         return ""
     reason = f" ({escape_text(cause['reason'])})" if cause["reason"] else ""
-    return f": {_CAUSES[cause['what']].format(names.name_of(cause))}{reason}"
+    return f": {_CAUSES[cause['what']].format(names.name_of_member(cause))}{reason}"
 
 
 def _draw_members(members: Sequence[Row], names: MemberNames, settings: Settings) -> list[str]:
     rows = members[:_LISTED]
     lines = _draw_indented_table(
         [
-            Column("member", [names.name_of(each) for each in rows], paint="client", cut=_NAME_LEAST),
+            Column("member", [names.name_of_member(each) for each in rows], paint="client", cut=_NAME_LEAST),
             Column("", ["" if each["present"] else "no more" for each in rows]),
             Column("address", [escape_text(each["address"] or _NOTHING) for each in rows], drop=1),
             Column("beats", [f"{each['heartbeats']:,}" for each in rows], drop=3, right=True),

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 __all__ = [
     "TRANSACTION_LINES",
     "draw_transaction_details",
-    "format_age",
-    "format_holds",
-    "format_producer",
+    "format_held_back_partitions",
+    "format_producer_id_and_epoch",
+    "format_transaction_age",
     "format_transaction_state",
     "format_written_partitions",
-    "list_commands",
+    "list_commands_that_end_transactions",
 ]
 
 _NOTHING: Final = "–"
@@ -36,12 +36,12 @@ def format_transaction_state(row: Row) -> str:
     return str(row["state"]) if row["sure"] else f"{row['state']} (likely)"
 
 
-def format_age(row: Row) -> str:
+def format_transaction_age(row: Row) -> str:
     """How long the transaction lasted, or lasts, as text."""
     return _NOTHING if row["age_ms"] is None else format_latency(row["age_ms"])
 
 
-def format_producer(row: Row) -> str:
+def format_producer_id_and_epoch(row: Row) -> str:
     """The producer id and its epoch, as text: `4711/3`."""
     if row["producer_id"] is None:
         return _NOTHING
@@ -57,27 +57,27 @@ def format_written_partitions(row: Row) -> str:
     return " ".join([*parts, *(f"group {escape_text(group)}" for group in row["groups"])]) or _NOTHING
 
 
-def format_hold(hold: Row) -> str:
+def format_held_back_partition(hold: Row) -> str:
     """A partition that is held back, as text: `orders-0 at 42, 13 records behind`."""
     likely = "" if hold["sure"] else " (likely)"
     behind = "" if hold["behind"] is None else f", {count_of(hold['behind'], 'offset')} behind"
     return f"{hold['topic']}-{hold['partition']} at {hold['last_stable_offset']:,}{behind}{likely}"
 
 
-def format_holds(row: Row) -> str:
+def format_held_back_partitions(row: Row) -> str:
     """The partitions that are held back, as text."""
-    return "; ".join(map(format_hold, row["holds"]))
+    return "; ".join(map(format_held_back_partition, row["holds"]))
 
 
-def list_commands(rows: Sequence[Row]) -> list[str]:
+def list_commands_that_end_transactions(rows: Sequence[Row]) -> list[str]:
     """Lines below a table: what ends each transaction that holds readers back."""
     lines = []
     for row in rows:
         if row["command"] is not None and row["holds"]:
-            name = row["transactional_id"] or f"producer {format_producer(row)}"
+            name = row["transactional_id"] or f"producer {format_producer_id_and_epoch(row)}"
             first = row["holds"][0]
             held = "" if not first["held_ms"] else f" for {describe_duration(first['held_ms'])}"
-            lines.append(f"{escape_text(name)} holds {escape_text(format_hold(first))}{held}")
+            lines.append(f"{escape_text(name)} holds {escape_text(format_held_back_partition(first))}{held}")
             lines.append(f"  end it: {escape_text(row['command'])}")
     return lines
 
@@ -88,7 +88,7 @@ def _format_state_line(row: Row) -> str:
     return f"{format_transaction_state(row)}: {row['why']}"
 
 
-def _format_opener(row: Row) -> str:
+def _format_client_of_transaction(row: Row) -> str:
     if "holds" not in row or row["client_id"] is None:
         return ""
     software = row["client_software"]
@@ -96,14 +96,14 @@ def _format_opener(row: Row) -> str:
     return f"{row['client_id']} from {row['address']}{named}"
 
 
-def _format_duration(row: Row) -> str:
+def _format_transaction_duration(row: Row) -> str:
     if "holds" not in row or row["age_ms"] is None:
         return ""
     timeout = "" if row["timeout_ms"] is None else f", timeout {describe_duration(row['timeout_ms'])}"
     return f"{describe_duration(row['age_ms'])}{timeout}"
 
 
-def _format_counts(row: Row) -> str:
+def _format_transaction_counts(row: Row) -> str:
     if "holds" not in row:
         return ""
     counts = [(row["transactions"], "seen"), (row["commits"], "committed"), (row["aborts"], "aborted")]
@@ -115,15 +115,15 @@ TRANSACTION_LINES: Final[tuple[tuple[str, Callable[[Row], str]], ...]] = (
     ("transaction", _format_state_line),
     ("began", lambda row: (row["began"] or "before the capture") if row.get("partitions") and "holds" in row else ""),
     ("ended", lambda row: row["ended"] or "" if "holds" in row else ""),
-    ("lasted", _format_duration),
+    ("lasted", _format_transaction_duration),
     (
         "producer id, epoch",
-        lambda row: format_producer(row) if "holds" in row and row["producer_id"] is not None else "",
+        lambda row: format_producer_id_and_epoch(row) if "holds" in row and row["producer_id"] is not None else "",
     ),
-    ("opened by", _format_opener),
-    ("holds", lambda row: format_holds(row) if "holds" in row else ""),
+    ("opened by", _format_client_of_transaction),
+    ("holds", lambda row: format_held_back_partitions(row) if "holds" in row else ""),
     ("end it", lambda row: row.get("command") or "" if "holds" in row else ""),
-    ("transactions", _format_counts),
+    ("transactions", _format_transaction_counts),
 )
 
 
@@ -178,14 +178,14 @@ def _draw_timeline(timeline: Sequence[Row], settings: Settings) -> list[str]:
         Column("client", [escape_text(each["client_id"]) for each in rows], drop=1, paint="client", cut=_NAME_LEAST),
         Column("", ["✗" if each["error"] else "" if each["answered"] else "?" for each in rows], paint="bad"),
         Column("request", [f"{each['api']} {each['api_version']}" for each in rows], cut=_NAME_LEAST),
-        Column("", [_describe_event(each) for each in rows], cut=_NAME_LEAST),
+        Column("", [_describe_transaction_event(each) for each in rows], cut=_NAME_LEAST),
     ]
     before = len(timeline) - len(rows)
     note = [f"{' ' * _MARGIN}and {before:,} before: -o ndjson has them"] if before else []
     return note + _draw_indented_table(columns, settings)
 
 
-def _describe_event(event: Row) -> str:
+def _describe_transaction_event(event: Row) -> str:
     """What an event is about: `orders[0] 3 records at 42`, `commits`, `→ 4711/3, timeout 60.0s`; its error first."""
     places = " ".join(
         f"{escape_text(topic)}[{format_number_ranges(its)}]" for topic, its in event["partitions"].items()
@@ -199,10 +199,10 @@ def _describe_event(event: Row) -> str:
         parts.append(count_of(event["records"], "record"))
         parts.append("" if event["first_offset"] is None else f"at {event['first_offset']:,}")
     if event["what"] == "initialized":
-        parts.append("" if event["producer_id"] is None else f"→ {format_producer(event)}")
+        parts.append("" if event["producer_id"] is None else f"→ {format_producer_id_and_epoch(event)}")
         parts.append("" if event["timeout_ms"] is None else f"timeout {describe_duration(event['timeout_ms'])}")
     elif event["producer_id"] is not None:
-        parts.append(f"producer {format_producer(event)}")
+        parts.append(f"producer {format_producer_id_and_epoch(event)}")
     if not event["answered"]:
         parts.append("no answer in the capture")
     return " ".join(filter(None, parts))

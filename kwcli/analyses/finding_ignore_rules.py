@@ -27,7 +27,7 @@ class IgnoreRule(NamedTuple):
     until: str
     until_ns: int
 
-    def fits(self, row: Row) -> bool:
+    def matches_finding(self, row: Row) -> bool:
         """Whether it is about this finding, and about all clients and topics that the finding names."""
         if self.id not in (row.get("id"), row.get("verdict")):
             return False
@@ -55,7 +55,7 @@ class IgnoreRules:
         """The findings that no row fits; the others are counted."""
         kept = []
         for row in rows:
-            fitting = [number for number, rule in enumerate(self._rules) if rule.fits(row)]
+            fitting = [number for number, rule in enumerate(self._rules) if rule.matches_finding(row)]
             self._fitting.update(fitting)
             if not fitting:
                 kept.append(row)
@@ -64,11 +64,11 @@ class IgnoreRules:
             self.verdicts[row.get("verdict", "")] += 1
         return kept
 
-    def summary(self) -> str:
+    def format_ignored_count(self) -> str:
         """`, 2 ignored`; empty where nothing was left out."""
         return f", {self.ignored:,} ignored" if self.ignored else ""
 
-    def closing_lines(self, ids: Iterable[str]) -> list[str]:
+    def list_expired_and_unused_rules(self, ids: Iterable[str]) -> list[str]:
         """What is to be said of rows with these ids: those that have expired, and those that fit nothing."""
         known = {*ids}
         return [

@@ -45,7 +45,7 @@ class FindingRenderer(AnswerRenderer):
     """Writes findings; each row with evidence has the `command` that shows it, if the inputs can be read again."""
 
     def __init__(self, fold: Doctor | Security | AdvisoryAudit, kind: str, text: Text, settings: Settings) -> None:
-        super().__init__(fold, kind, self._make_rows, text, settings)
+        super().__init__(fold, kind, self._make_finding_rows, text, settings)
         self._fold = fold
         self._files: Sequence[str] = ()
         self.ignore = IgnoreRules()
@@ -54,7 +54,7 @@ class FindingRenderer(AnswerRenderer):
     def _set_file_names(self, names: Sequence[str]) -> None:
         self._files = names
 
-    def _make_rows(self) -> list[Row]:
+    def _make_finding_rows(self) -> list[Row]:
         rows = self._fold.rows()
         if self._files:
             set_file_names_in_rows(rows, [*map(escape_non_utf8, self._files)])
@@ -69,7 +69,7 @@ def add_commands_to_findings(rows: Iterable[Row], capture: CaptureOptions, names
 
     `names` are those of the captures that were read. Input that can be read only once has no command.
     """
-    words = _list_input_words(capture)
+    words = _list_words_of_same_inputs(capture)
     if words is None:
         return
     found = [*map(escape_non_utf8, names)]
@@ -79,10 +79,10 @@ def add_commands_to_findings(rows: Iterable[Row], capture: CaptureOptions, names
     for row in rows:
         chosen = _sniff_options_of_evidence(row["evidence"], unique, alone=alone)
         if chosen:
-            row["command"] = _make_command(row, words, chosen)
+            row["command"] = _make_command_that_shows_finding(row, words, chosen)
 
 
-def _make_command(row: Row, words: Sequence[str], chosen: Sequence[str]) -> str:
+def _make_command_that_shows_finding(row: Row, words: Sequence[str], chosen: Sequence[str]) -> str:
     """The command line that shows a finding: the records that it is about, or else the exchanges of its evidence."""
     option = _RECORDS_OF_FINDINGS.get(row["id"])
     if option is None:
@@ -108,7 +108,7 @@ def add_commands_to_stored_findings(rows: Iterable[Row], options: Sequence[str] 
         files = [*dict.fromkeys(each["file"] for each in row["evidence"][:_NAMED] if each["file"] and each["packets"])]
         chosen = _sniff_options_of_evidence(row["evidence"], {}, alone=len(files) == 1) if files else []
         if chosen:
-            row["command"] = _make_command(row, [*files, *options], chosen)
+            row["command"] = _make_command_that_shows_finding(row, [*files, *options], chosen)
 
 
 def _sniff_options_of_evidence(evidence: Sequence[dict[str, Any]], unique: dict[str, str], *, alone: bool) -> list[str]:
@@ -128,12 +128,12 @@ def _sniff_options_of_evidence(evidence: Sequence[dict[str, Any]], unique: dict[
     return ["--connection", ",".join(known)] if known else []
 
 
-def _list_input_words(capture: CaptureOptions) -> list[str] | None:
+def _list_words_of_same_inputs(capture: CaptureOptions) -> list[str] | None:
     """The words of a command line that reads the same inputs in the same way; None where these cannot be read again."""
     files = capture.files
     if not files or capture.places or any(map(is_read_once, files)):
         return None
-    pattern = _find_pattern(files) if len(files) > _FILES_FEW else None
+    pattern = _find_glob_of_files(files) if len(files) > _FILES_FEW else None
     words = [f"./{word}" if word.startswith("-") else word for word in ([pattern] if pattern else files)]
     return words + list_reading_options(capture.ports, capture.names_from, capture.keylogs)
 
@@ -145,17 +145,17 @@ def list_reading_options(ports: Sequence[int], names_from: str | None, keylogs: 
     return words + [word for name in keylogs for word in ("--keylog", name)]
 
 
-def _find_pattern(files: Sequence[str]) -> str | None:
+def _find_glob_of_files(files: Sequence[str]) -> str | None:
     """A pattern that stands for these files and no others: `ring/kafka.pcap*`; None where there is none."""
-    begin = _common_beginning(files)
-    end = _common_beginning([file[len(begin) :][::-1] for file in files])[::-1]
+    begin = _find_common_prefix(files)
+    end = _find_common_prefix([file[len(begin) :][::-1] for file in files])[::-1]
     if any("/" in file[len(begin) :] or set(file) & set("*?[") for file in files):
         return None
     found = [path for path, _, error in list_paths(f"{begin}*{end}") if error is None]
     return f"{begin}*{end}" if sorted(found) == sorted(files) else None
 
 
-def _common_beginning(texts: Sequence[str]) -> str:
+def _find_common_prefix(texts: Sequence[str]) -> str:
     first, last = min(texts), max(texts)
     return first[: next((at for at, pair in enumerate(zip(first, last, strict=False)) if len({*pair}) > 1), len(first))]
 

@@ -55,12 +55,12 @@ def format_findings(rows: Sequence[Row], settings: Settings, lines_max: float = 
     Findings that another one brought are named below it. All notes of the same error are one line.
     """
     if settings.verbose:
-        return "".join(f"{line}\n" for row in rows for line in _format_paragraph(row, settings, brief=False))
+        return "".join(f"{line}\n" for row in rows for line in _format_finding_paragraph(row, settings, brief=False))
     causes = _join_similar_notes(row for row in rows if "cause" not in row)
-    brief = [_format_paragraph(row, settings, brief=True) for row in causes]
+    brief = [_format_finding_paragraph(row, settings, brief=True) for row in causes]
     lines: list[str] = []
     for number, row in enumerate(causes):
-        whole = brief[number] if row["severity"] == "note" else _format_paragraph(row, settings, brief=False)
+        whole = brief[number] if row["severity"] == "note" else _format_finding_paragraph(row, settings, brief=False)
         effects = _format_consequences(row, settings)
         needed = sum(map(len, brief[number + 1 :]))
         left = lines_max - len(lines) - 1
@@ -74,25 +74,25 @@ def format_findings(rows: Sequence[Row], settings: Settings, lines_max: float = 
     return "".join(f"{line}\n" for line in lines)
 
 
-def _format_paragraph(row: Row, settings: Settings, *, brief: bool) -> list[str]:
+def _format_finding_paragraph(row: Row, settings: Settings, *, brief: bool) -> list[str]:
     """The lines of a finding; `brief`: those of its title alone."""
     colors = palette(settings.color)
     sign, paint = SIGNS[row["severity"]], colors.bad if row["severity"] == "error" else colors.name
-    head = _add_count(escape_text(row["title"]), row)
-    if row["severity"] != "note" and (times := _describe_times(row, settings, brief=brief)):
+    head = _add_count_to_title(escape_text(row["title"]), row)
+    if row["severity"] != "note" and (times := _describe_times_of_finding(row, settings, brief=brief)):
         head += f", {times}"
     first, *rest = _wrap_text(head, settings)
     lines = [f"{paint}{sign}{colors.off}  {first}", *(_MARGIN + each for each in rest)]
     if brief:
         return lines
-    for text in _finding_details(row, settings):
+    for text in _list_finding_details(row, settings):
         lines += [f"{_MARGIN}{colors.dim}{each}{colors.off}" for each in _wrap_text(text, settings)]
     if "command" in row:  # in one line, so that it can be copied
         lines.append(f"{_MARGIN}{colors.dim}see: {row['command']}{colors.off}")
     return lines
 
 
-def _add_count(title: str, row: Row) -> str:
+def _add_count_to_title(title: str, row: Row) -> str:
     """The title with how often it was: behind the error that is counted, else at its end; once alone."""
     count, error = row["count"], row.get("error")
     if (
@@ -106,14 +106,14 @@ def _add_count(title: str, row: Row) -> str:
     return f"{before}{found} ×{count:,}{behind}"
 
 
-def _describe_times(row: Row, settings: Settings, *, brief: bool = False) -> str:
+def _describe_times_of_finding(row: Row, settings: Settings, *, brief: bool = False) -> str:
     """When it began and was seen last: `since 17:34:05, last 17:34:09`; a beginning that the title has is left out.
 
     `brief`: only when it began.
     """
     if not row["first"]:
         return ""
-    first, last = (_time_of_day(row[key], settings) for key in ("first", "last"))
+    first, last = (_format_time_of_day(row[key], settings) for key in ("first", "last"))
     said = row["severity"] != "note" and first in row["title"]
     parts = [] if said else [f"since {first}"]
     if row["last"] != row["first"] and not brief:
@@ -160,7 +160,7 @@ def _wrap_text(text: str, settings: Settings) -> list[str]:
     return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=True) or [""]
 
 
-def _finding_details(row: Row, settings: Settings) -> list[str]:
+def _list_finding_details(row: Row, settings: Settings) -> list[str]:
     """The texts below a finding's title: clients, reasons and times, meaning, remedy, evidence."""
     found = []
     who = [escape_text(name) for name in row.get("clients", ())]
@@ -170,7 +170,7 @@ def _finding_details(row: Row, settings: Settings) -> list[str]:
         found.append(f"clients: {', '.join(who[:_NAMED])}{more}")
     if row.get("reasons"):
         found.append("reasons: " + "; ".join(map(escape_text, row["reasons"][:_NAMED])))
-    if row["severity"] == "note" and (times := _describe_times(row, settings)):
+    if row["severity"] == "note" and (times := _describe_times_of_finding(row, settings)):
         found.append(times)
     if row.get("went_on"):
         found.append("over by now: later the same client succeeded with the same request")
@@ -179,10 +179,10 @@ def _finding_details(row: Row, settings: Settings) -> list[str]:
     found += [f"do: {row['remedy']}"] if row["remedy"] else []
     if "command" in row:
         return found
-    return found + [f"see: {each}" for each in [_format_evidence(row["evidence"])] if each]
+    return found + [f"see: {each}" for each in [_format_packets_of_evidence(row["evidence"])] if each]
 
 
-def _time_of_day(text: str, settings: Settings) -> str:
+def _format_time_of_day(text: str, settings: Settings) -> str:
     """The time of day of an RFC 3339 time, in the zone of the output."""
     from datetime import datetime
 
@@ -194,7 +194,7 @@ def _time_of_day(text: str, settings: Settings) -> str:
         return text
 
 
-def _format_evidence(evidence: Sequence[dict[str, Any]]) -> str:
+def _format_packets_of_evidence(evidence: Sequence[dict[str, Any]]) -> str:
     """Where to look: `packets 17–21, 53`; without packets, `correlation id 7 of connection 3`, or both addresses."""
     parts = []
     for each in evidence[:_NAMED]:

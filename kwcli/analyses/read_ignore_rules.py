@@ -42,13 +42,15 @@ def read_ignore_rules(name: str, now_ns: int) -> IgnoreRules:
         rows = []
     if not isinstance(rows, list):
         raise Failure(f"{name}:1: a list of rows is wanted: - {{id: …, reason: …, until: …}}", Exit.USAGE)
-    lines = _list_lines_of_rows(text)
+    lines = _list_line_numbers_of_rows(text)
     if len(lines) != len(rows):
         raise Failure(f"{name}:1: one YAML document is wanted, not several", Exit.USAGE)
-    return IgnoreRules([_read_rule(f"{name}:{line}", row) for line, row in zip(lines, rows, strict=True)], now_ns)
+    return IgnoreRules(
+        [_parse_ignore_rule(f"{name}:{line}", row) for line, row in zip(lines, rows, strict=True)], now_ns
+    )
 
 
-def _list_lines_of_rows(text: str) -> list[int]:
+def _list_line_numbers_of_rows(text: str) -> list[int]:
     """The line, from 1, in which each row of a YAML list begins."""
     import yaml
 
@@ -65,7 +67,7 @@ def _list_lines_of_rows(text: str) -> list[int]:
     return found
 
 
-def _read_rule(where: str, row: Any) -> IgnoreRule:
+def _parse_ignore_rule(where: str, row: Any) -> IgnoreRule:
     def make_failure(text: str) -> Failure:
         return Failure(f"{where}: {text}", Exit.USAGE)
 
@@ -83,13 +85,13 @@ def _read_rule(where: str, row: Any) -> IgnoreRule:
             f"no finding has the id {row['id']!r}{did_you_mean(row['id'], _IDS)}; kw help doctor lists them"
         )
     try:
-        until_ns = _read_end(row["until"])
+        until_ns = _parse_expiry_ns(row["until"])
     except ValueError:
         raise make_failure(f"until: {row['until']!r} is no date: write 2026-12-31 or 2026-12-31T18:00:00Z") from None
     subjects = {key: row[key] for key in SUBJECTS if key in row}
     return IgnoreRule(where, row["id"], subjects, row["until"], until_ns)
 
 
-def _read_end(text: str) -> int:
+def _parse_expiry_ns(text: str) -> int:
     """When a rule expires, in ns: at the end of a date (UTC), or at a time. Raises ValueError."""
     return parse_time(text) + (DAY_NS if len(text) == len("2026-12-31") else 0)

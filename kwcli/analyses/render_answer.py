@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kwcli.output.renderers import Write
     from kwcli.reading.sinks.host_names import HostNames
 
-__all__ = ["AnswerRenderer", "answer_record", "flatten_value", "format_software", "make_reading_view"]
+__all__ = ["AnswerRenderer", "format_software", "format_value_on_one_line", "make_answer_record", "make_reading_view"]
 
 # Rows that are aligned together, where they are too many to be held.
 _PAGE: Final = 10_000
@@ -72,24 +72,24 @@ class AnswerRenderer(FoldRenderer):
         self.found = self._rows()
         settings, partial = self._settings, self.coverage.partial
         if settings.format in ("sarif", "junit"):
-            self._write_check_results()
+            self._write_sarif_or_junit()
             return
         if settings.format in ("text", "table", "csv", "md"):
-            for some in self._rows_by_page():
-                self._write(self._format_page(some).encode("utf-8", "backslashreplace"))
+            for some in self._split_rows_into_pages():
+                self._write(self._format_rows_of_page(some).encode("utf-8", "backslashreplace"))
             self._write(format_partial_note(self.coverage_sentences(), settings).encode())
             return
         rows = self.found if isinstance(self.found, list) else list(islice(self.found, 1))
-        writer = open_value_writer(settings, self._write, [*_names_of_columns(rows), *self.keys, "partial"])
+        writer = open_value_writer(settings, self._write, [*_list_keys_of_rows(rows), *self.keys, "partial"])
         for row in with_partial(self.found, partial, as_text=False):
-            writer.add(answer_record(self._kind, row))
+            writer.add(make_answer_record(self._kind, row))
         writer.close()
 
-    def _format_page(self, some: list[Row]) -> str:
+    def _format_rows_of_page(self, some: list[Row]) -> str:
         """Rows as text, or in a format whose cells are flat."""
         settings = self._settings
         if settings.format == "text":
-            return self._text(self._name_hosts(some), settings)
+            return self._text(self._put_host_names_in_rows(some), settings)
         from kwcli.analyses.csv_and_table_columns import format_csv, format_markdown, format_table
 
         if settings.format == "csv":
@@ -101,24 +101,24 @@ class AnswerRenderer(FoldRenderer):
         """Take the names of addresses, which text has in place of these."""
         self._host_names = names
 
-    def _name_hosts(self, rows: list[Row]) -> list[Row]:
+    def _put_host_names_in_rows(self, rows: list[Row]) -> list[Row]:
         """The rows with names in place of addresses that have one, where they are about clients and brokers."""
         names = self._host_names
         if names is None or self._kind not in _NAMED_KINDS:
             return rows
         return [row | {key: names.name_addresses(row[key]) for key in _ADDRESSES if key in row} for row in rows]
 
-    def fails(self, row: Row) -> bool:  # noqa: ARG002  # a subclass that judges looks at it
+    def makes_command_fail(self, row: Row) -> bool:  # noqa: ARG002  # a subclass that judges looks at it
         """Whether the command ends with Exit.FINDINGS because of this row."""
         return False
 
-    def _write_check_results(self) -> None:
+    def _write_sarif_or_junit(self) -> None:
         """Write the rows as the results of a check, in one document."""
         from kwcli import VERSION
         from kwcli.analyses.sarif_and_junit import CHECK_FORMATS, RESULTS
 
         assert self._write is not None
-        results = [RESULTS[self._kind](row, failed=self.fails(row)) for row in self.found]
+        results = [RESULTS[self._kind](row, failed=self.makes_command_fail(row)) for row in self.found]
         command = "doctor" if self._kind == "finding" else "audit"
         files = self.capture.files if self.capture is not None else ()
         document = CHECK_FORMATS[self._settings.format](command, VERSION, results, self.coverage_sentences(), files)
@@ -128,11 +128,11 @@ class AnswerRenderer(FoldRenderer):
         """What the answer says of the part of the inputs that it was made of; empty where that is all of them."""
         return list_partial_sentences(self.coverage.partial)
 
-    def make_failure(self, *sentences: str) -> Failure:
+    def make_not_found_failure(self, *sentences: str) -> Failure:
         """The failure of an answer without the rows that were asked for: it says also that a part was not read."""
         return Failure("; ".join([*sentences, *self.coverage_sentences()]), Exit.FAILURE)
 
-    def verdict_line(self) -> str:
+    def summary_line_with_coverage(self) -> str:
         """The summary, with what it was made of: `nothing found; interrupted at 3 % (70.0MB of 2.1GB); …`."""
         return "; ".join([self.summary_line(), *self.coverage_sentences()])
 
@@ -140,7 +140,7 @@ class AnswerRenderer(FoldRenderer):
         """The answer in one line, in a subclass that has such a line."""
         return ""
 
-    def _rows_by_page(self) -> Iterator[list[Row]]:
+    def _split_rows_into_pages(self) -> Iterator[list[Row]]:
         """The rows that are aligned together: all where they are a list, else some thousand."""
         if isinstance(self.found, list) or self._settings.format in ("csv", "md"):
             yield list(self.found)
@@ -165,7 +165,7 @@ def make_reading_view(renderer: AnswerRenderer) -> ReadingView:
     )
 
 
-def answer_record(kind: str, row: Row) -> dict[str, Any]:
+def make_answer_record(kind: str, row: Row) -> dict[str, Any]:
     """A row of an answer as the object that `-o ndjson` writes for it."""
     return {"kind": kind, "schema": SCHEMA, **row_json(row)}
 
@@ -173,19 +173,21 @@ def answer_record(kind: str, row: Row) -> dict[str, Any]:
 def format_software(row: Row) -> str:
     """The software that a client states, else the library it looks like (`~kafkajs ≥ 1.13`); empty where unknown."""
     library = row.get("library")
-    return flatten_value(row.get("client_software")) or ("" if library is None else f"~{format_library(library)}")
+    return format_value_on_one_line(row.get("client_software")) or (
+        "" if library is None else f"~{format_library(library)}"
+    )
 
 
-def flatten_value(value: Any) -> str:
+def format_value_on_one_line(value: Any) -> str:
     """A value of a row as text for people: objects as their values, lists with commas."""
     if value is None:
         return ""
     if isinstance(value, dict):
-        return " ".join(filter(None, map(flatten_value, value.values())))
-    return ", ".join(map(flatten_value, value)) if isinstance(value, list) else str(value)
+        return " ".join(filter(None, map(format_value_on_one_line, value.values())))
+    return ", ".join(map(format_value_on_one_line, value)) if isinstance(value, list) else str(value)
 
 
-def _names_of_columns(rows: Sequence[Row]) -> list[str]:
+def _list_keys_of_rows(rows: Sequence[Row]) -> list[str]:
     """The keys of all rows, in their order; a key that only some rows have stands where it stands in those rows."""
     names: list[str] = []
     for row in rows:

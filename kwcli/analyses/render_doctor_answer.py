@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from kwcli.net.config.client_config import ConnectionOptions
     from kwcli.output.output_settings import Settings
 
-__all__ = ["FAIL_ON", "DoctorRenderer", "is_cluster_asked_for", "read_thresholds"]
+__all__ = ["FAIL_ON", "DoctorRenderer", "is_cluster_asked_for", "parse_thresholds"]
 
 # Value of --fail-on → the severities that end with exit code 4.
 FAIL_ON: Final[dict[str, tuple[str, ...]]] = {"error": SEVERITIES[:1], "warning": SEVERITIES[:2], "never": ()}
 
 
-def read_thresholds(words: Iterable[str]) -> Thresholds:
+def parse_thresholds(words: Iterable[str]) -> Thresholds:
     """The thresholds that words like `lag.records=5000` set. Raises Failure (usage)."""
     given: dict[str, float] = {}
     for word in words:
@@ -88,18 +88,20 @@ class DoctorRenderer(FindingRenderer):
         self.ended = fold.observe_connection_end
         self.keys = sorted({*ABOUT, "cause", "command", "consequences"})
 
-    def make_empty(self) -> DoctorRenderer:
+    def make_empty_copy(self) -> DoctorRenderer:
         """A renderer like this one that has seen nothing."""
         return DoctorRenderer(self._settings, self._thresholds)
 
-    def fails(self, row: Row) -> bool:
+    def makes_command_fail(self, row: Row) -> bool:
         """Whether a finding is as severe as --fail-on says."""
         return row["severity"] in FAIL_ON[self.fail_on]
 
-    def exit_code(self, code: Exit) -> Exit:
+    def exit_code_after_check(self, code: Exit) -> Exit:
         """The run's exit code `code`, or Exit.FINDINGS where a finding is as severe as --fail-on says."""
-        return Exit.FINDINGS if any(map(self.fails, self.found)) and code in (Exit.DONE, Exit.LOSSY) else code
+        return (
+            Exit.FINDINGS if any(map(self.makes_command_fail, self.found)) and code in (Exit.DONE, Exit.LOSSY) else code
+        )
 
     def summary_line(self) -> str:
         """The summary: `2 errors, 1 warning, 3 notes, 1 ignored`; `nothing found`."""
-        return format_finding_counts(self.found) + self.ignore.summary()
+        return format_finding_counts(self.found) + self.ignore.format_ignored_count()

@@ -25,14 +25,14 @@ from kwcli.analyses.draw_group_page import (
 from kwcli.analyses.draw_transaction_page import (
     TRANSACTION_LINES,
     draw_transaction_details,
-    format_age,
-    format_holds,
-    format_producer,
+    format_held_back_partitions,
+    format_producer_id_and_epoch,
+    format_transaction_age,
     format_transaction_state,
     format_written_partitions,
-    list_commands,
+    list_commands_that_end_transactions,
 )
-from kwcli.analyses.render_answer import AnswerRenderer, flatten_value, format_software
+from kwcli.analyses.render_answer import AnswerRenderer, format_software, format_value_on_one_line
 from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.stats.statistics_as_text import OTHERS, explain_row_of_others, wrap_note
@@ -83,7 +83,7 @@ def _make_size_cell(key: str) -> Cell:
     return lambda row: _NOTHING if row[key] is None else format_size(row[key])
 
 
-def _format_sizes(row: Row) -> str:
+def _format_bytes_sent_and_received(row: Row) -> str:
     sent, got = row["request_bytes"], row["response_bytes"]
     return "" if sent is None else f"{format_size(sent)} sent, {format_size(got)} got"
 
@@ -95,12 +95,12 @@ def _make_time_cell(key: str) -> Cell:
 def _make_names_cell(key: str) -> Cell:
     """A cell with the first names of a list, and how many more there are."""
 
-    def cell(row: Row) -> str:
+    def format_first_names(row: Row) -> str:
         names = row.get(key, ())
         more = f" +{len(names) - _SHOWN:,}" if len(names) > _SHOWN else ""
         return ", ".join(map(escape_text, names[:_SHOWN])) + more or _NOTHING
 
-    return cell
+    return format_first_names
 
 
 _SHOWN: Final = 3
@@ -159,9 +159,9 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
         (
             PortraitColumn("transactional id", lambda row: _name_of_row(row, "transactional_id"), paint="client"),
             PortraitColumn("state", format_transaction_state),
-            PortraitColumn("age", format_age, 2, right=True),
-            PortraitColumn("producer", format_producer, 3, right=True),
-            PortraitColumn("holds", lambda row: escape_text(format_holds(row)) or _NOTHING, 1),
+            PortraitColumn("age", format_transaction_age, 2, right=True),
+            PortraitColumn("producer", format_producer_id_and_epoch, 3, right=True),
+            PortraitColumn("holds", lambda row: escape_text(format_held_back_partitions(row)) or _NOTHING, 1),
             PortraitColumn("opened by", lambda row: escape_text(row["client_id"] or _NOTHING), 4, paint="client"),
             PortraitColumn("partitions", format_written_partitions, 5),
             PortraitColumn("commits", _make_count_cell("commits"), 7, right=True),
@@ -180,7 +180,7 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
             PortraitColumn(
                 "parts", lambda row: f"{len(row['partitions']):,}" if row["partitions"] else _NOTHING, 8, right=True
             ),
-            PortraitColumn("written", lambda row: _format_written(row, "records"), 10, right=True),
+            PortraitColumn("written", lambda row: _format_count_of_written(row, "records"), 10, right=True),
             PortraitColumn("written by", _make_names_cell("writes"), 1),
             PortraitColumn("read by", _make_names_cell("reads"), 2),
             PortraitColumn("schemas", lambda row: format_topic_schemas(row, _SHOWN) or _NOTHING, 3, says="schemas"),
@@ -188,7 +188,7 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
             PortraitColumn("administered by", _make_names_cell("administers"), 5),
             PortraitColumn(
                 "only asked for by",
-                lambda row: _make_names_cell("asks")(row) if _only_asks_for_topic(row) else _NOTHING,
+                lambda row: _make_names_cell("asks")(row) if _is_topic_only_asked_for(row) else _NOTHING,
                 6,
             ),
         ),
@@ -222,11 +222,11 @@ def _name_of_row(row: Row, *keys: str) -> str:
     return _make_names_cell(keys[-1])(row) if isinstance(value, list) else escape_text(value or _NOTHING)
 
 
-def _format_written(row: Row, key: str) -> str:
+def _format_count_of_written(row: Row, key: str) -> str:
     return f"{row['written'][key]:,}" if row["written"] else _NOTHING
 
 
-def _only_asks_for_topic(row: Row) -> bool:
+def _is_topic_only_asked_for(row: Row) -> bool:
     return not (row["writes"] or row["reads"] or row["administers"])
 
 
@@ -260,9 +260,9 @@ class PortraitRenderer(AnswerRenderer):
         self._within = within
         self._portrayed = kind
         self._name = name
-        super().__init__(self.fold, kind.kind, self._find_rows_asked_for, self._format_text, settings)
+        super().__init__(self.fold, kind.kind, self._find_rows_by_name, self._format_text, settings)
 
-    def make_empty(self) -> PortraitRenderer:
+    def make_empty_copy(self) -> PortraitRenderer:
         """A renderer like this one that has seen nothing."""
         return PortraitRenderer(self._portrayed, self._settings, self._name, self._within)
 
@@ -272,7 +272,7 @@ class PortraitRenderer(AnswerRenderer):
             if isinstance(row, Exchange) and (not self._portrayed.in_time or self._within(row)):
                 self.fold.learn(row)
 
-    def _find_rows_asked_for(self) -> list[Row]:
+    def _find_rows_by_name(self) -> list[Row]:
         rows = self.fold.rows()
         if self._name is None:
             return rows
@@ -281,18 +281,18 @@ class PortraitRenderer(AnswerRenderer):
         rows = [row for row in rows if "others" not in row]
         found = [row for row in rows if self._name in (row[key], *_OTHER_NAMES[kind](row))]
         if not found and others:
-            raise self.make_failure(
+            raise self.make_not_found_failure(
                 f"no {kind} {escape_text(self._name)} among the {len(rows):,} with the most exchanges, and about"
                 f" {others[0]:,} others are not told apart: add a filter, such as {_FILTERS[kind]}"
             )
         if not found:
             near = did_you_mean(self._name, [row[key] for row in rows if row[key]])
-            raise self.make_failure(f"no {kind} {escape_text(self._name)} in what was read{near}")
+            raise self.make_not_found_failure(f"no {kind} {escape_text(self._name)} in what was read{near}")
         return found
 
     def _format_text(self, rows: Sequence[Row], settings: Settings) -> str:
         if self._name is not None:
-            return "".join(f"{line}\n" for row in rows for line in _draw_page(row, settings))
+            return "".join(f"{line}\n" for row in rows for line in _draw_portrait_page(row, settings))
         columns = [
             Column(
                 column.title,
@@ -307,7 +307,7 @@ class PortraitRenderer(AnswerRenderer):
         ]
         paint = palette(settings.color)
         lines = [*draw_table(columns, settings.width, paint, dense=True)]
-        if self._portrayed.fold is Transactions and (commands := list_commands(rows)):
+        if self._portrayed.fold is Transactions and (commands := list_commands_that_end_transactions(rows)):
             lines += ["", *commands]
         if rows and "others" in rows[-1]:
             noun = self._portrayed.kind
@@ -322,13 +322,13 @@ _TIMES: Final = ("p50", "p99", "max")
 _MARGIN: Final = 19
 # The lines of a page in their order: title, and text; a line without text is left out.
 _LINES: Final[tuple[tuple[str, Cell], ...]] = (
-    ("software", lambda row: flatten_value(row.get("client_software"))),
+    ("software", lambda row: format_value_on_one_line(row.get("client_software"))),
     ("looks like", lambda row: format_library(row["library"]) if row.get("library") else ""),
     ("because of", lambda row: row["library"]["why"] if row.get("library") else ""),
-    ("users", lambda row: flatten_value(row.get("users"))),
-    ("addresses", lambda row: flatten_value(row.get("addresses"))),
-    ("via", lambda row: flatten_value(row.get("via_addresses"))),
-    ("brokers", lambda row: flatten_value(row.get("brokers"))),
+    ("users", lambda row: format_value_on_one_line(row.get("users"))),
+    ("addresses", lambda row: format_value_on_one_line(row.get("addresses"))),
+    ("via", lambda row: format_value_on_one_line(row.get("via_addresses"))),
+    ("brokers", lambda row: format_value_on_one_line(row.get("brokers"))),
     ("connections", lambda row: f"{row['connections']:,}" if row.get("connections") else ""),
     ("node", lambda row: "" if row.get("node_id") is None else f"{row['node_id']}, advertised as {row['advertised']}"),
     ("rack", lambda row: row.get("rack") or ""),
@@ -336,31 +336,34 @@ _LINES: Final[tuple[tuple[str, Cell], ...]] = (
     ("looks like", lambda row: row.get("release") or ""),
     *GROUP_LINES,
     *TRANSACTION_LINES,
-    ("clients", lambda row: flatten_value(row.get("clients"))),
+    ("clients", lambda row: format_value_on_one_line(row.get("clients"))),
     ("first, last", lambda row: f"{row['first']}, {row['last']}" if row["first"] else "not in the capture"),
     ("exchanges", lambda row: f"{row['count']:,}"),
-    ("errors", lambda row: _format_errors(row)),
+    ("errors", lambda row: _format_error_codes_and_counts(row)),
     ("unanswered", lambda row: f"{row['unanswered']:,}" if row["unanswered"] else ""),
     (
         "latency",
         lambda row: "" if row["p50"] is None else ", ".join(f"{key} {format_latency(row[key])}" for key in _TIMES),
     ),
-    ("bytes", _format_sizes),
-    ("writes", lambda row: flatten_value(row.get("writes"))),
-    ("reads", lambda row: flatten_value(row.get("reads"))),
-    ("administers", lambda row: flatten_value(row.get("administers"))),
-    ("asks", lambda row: flatten_value(row.get("asks"))),
-    ("groups", lambda row: flatten_value(row.get("groups"))),
-    ("transactional ids", lambda row: flatten_value(row.get("transactional_ids"))),
+    ("bytes", _format_bytes_sent_and_received),
+    ("writes", lambda row: format_value_on_one_line(row.get("writes"))),
+    ("reads", lambda row: format_value_on_one_line(row.get("reads"))),
+    ("administers", lambda row: format_value_on_one_line(row.get("administers"))),
+    ("asks", lambda row: format_value_on_one_line(row.get("asks"))),
+    ("groups", lambda row: format_value_on_one_line(row.get("groups"))),
+    ("transactional ids", lambda row: format_value_on_one_line(row.get("transactional_ids"))),
     ("topic id", lambda row: row.get("topic_id") or ""),
-    ("written", lambda row: _describe_writing(row["written"]) if row.get("written") else ""),
+    ("written", lambda row: _describe_written_records(row["written"]) if row.get("written") else ""),
     ("lag of commits", lambda row: ", ".join(f"{group} {lag:,}" for group, lag in (row.get("lag") or {}).items())),
     ("schemas", format_topic_schemas),
-    ("apis", lambda row: ", ".join(f"{name} {flatten_value(versions)}" for name, versions in row["apis"].items())),
+    (
+        "apis",
+        lambda row: ", ".join(f"{name} {format_value_on_one_line(versions)}" for name, versions in row["apis"].items()),
+    ),
 )
 
 
-def _describe_writing(written: Row) -> str:
+def _describe_written_records(written: Row) -> str:
     """What was written to a topic: `412 records, 38.1kB, in batches ×12; 18.2 records/s, 1.7kB/s; …; zstd ×12`."""
     records = count_of(written["records"], "record")
     parts = [f"{records}, {format_size(written['bytes'])}, in batches ×{written['batches']:,}"]
@@ -393,15 +396,15 @@ def _draw_partitions(row: Row, settings: Settings) -> list[str]:
     return [f"  {line}" for line in lines] + ([f"  and {more:,} more: -o ndjson has all"] if more else [])
 
 
-def _format_errors(row: Row) -> str:
+def _format_error_codes_and_counts(row: Row) -> str:
     codes: dict[str, Any] = row["error_codes"]
     return f"{row['errors']:,}: " + ", ".join(f"{name} ×{count:,}" for name, count in codes.items()) if codes else ""
 
 
-def _draw_page(row: Row, settings: Settings) -> list[str]:
+def _draw_portrait_page(row: Row, settings: Settings) -> list[str]:
     """The lines of a row's page: all that is known of one client, group, topic or broker."""
     names = (row[key] for key in ("topic", "broker", "group", "transactional_id", "client_id") if row.get(key))
-    head = escape_text(next(names, None) or flatten_value(row.get("addresses")))
+    head = escape_text(next(names, None) or format_value_on_one_line(row.get("addresses")))
     lines = [head]
     for title, cell in _LINES:
         text = escape_text(cell(row))

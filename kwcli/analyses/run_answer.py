@@ -55,7 +55,7 @@ def diagnose_cluster(env: Environment, config: ClientConfig, doctor: Doctor, ren
     return code
 
 
-def _split_off_name(capture: CaptureOptions, name: str | None) -> tuple[CaptureOptions, str | None]:
+def _split_files_and_name(capture: CaptureOptions, name: str | None) -> tuple[CaptureOptions, str | None]:
     """`kw topics FILE orders`: the last word is the name that is asked for, where it is no file and reads like none."""
     *files, last = capture.files or ("",)
     other = bool(files or capture.places)
@@ -78,7 +78,7 @@ def show_portraits(
     from decoders.filters import parse
     from kwcli.analyses.render_entity_portraits import PORTRAITS, PortraitRenderer  # with their folds
 
-    capture, name = _split_off_name(capture, name)
+    capture, name = _split_files_and_name(capture, name)
     capture.check_usage()
     settings = make_settings()
     within = parse(capture.time_filter_text(env, settings.zone)).matches

@@ -24,7 +24,7 @@ from decoders.exchanges.exchange import Exchange
 from decoders.filters import parse
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
 from decoders.wire.suggest_similar_words import did_you_mean
-from kwcli.analyses.csv_and_table_columns import format_reader, format_source
+from kwcli.analyses.csv_and_table_columns import format_record_reader, format_source_record
 from kwcli.analyses.render_answer import AnswerRenderer, Text
 from kwcli.analyses.run_answer import run_answer
 from kwcli.output.report_partial_input import describe_full_index
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from kwcli.run_environment import Environment
     from kwcli.schema_options import SchemaOptions
 
-__all__ = ["RecordFaultRenderer", "TraceRenderer", "find_record_faults", "trace_records"]
+__all__ = ["RecordFaultRenderer", "TraceRenderer", "run_record_faults", "trace_records"]
 
 # As many records are shown in full; of more there is a table, but with -v.
 _IN_FULL: Final = 5
@@ -66,7 +66,7 @@ def trace_records(
     """Run `kw trace`; returns the exit code. Raises Failure or UsageError."""
     from kwcli.net.connection_options import add_value_reader_to_settings
 
-    capture, asked = _split_off_question(capture)
+    capture, asked = _split_inputs_and_asked_records(capture)
     capture.check_usage()
     settings = shown.make_settings(env)
     settings = add_value_reader_to_settings(env, settings, schemas, wanted=isinstance(asked, RecordCondition))
@@ -76,7 +76,7 @@ def trace_records(
     return run_answer(env, settings, capture, filters, TraceRenderer(asked, settings, within, downstream=downstream))
 
 
-def _split_off_question(capture: CaptureOptions) -> tuple[CaptureOptions, AskedRecords]:
+def _split_inputs_and_asked_records(capture: CaptureOptions) -> tuple[CaptureOptions, AskedRecords]:
     """The inputs, and what the last word asks for. Raises UsageError where it asks for no record."""
     *files, last = capture.files or ("",)
     if not looks_like_asked_records(last):
@@ -89,7 +89,7 @@ def _split_off_question(capture: CaptureOptions) -> tuple[CaptureOptions, AskedR
     return capture._replace(files=tuple(files)), asked
 
 
-def find_record_faults(
+def run_record_faults(
     env: Environment,
     capture: CaptureOptions,
     kind: str,
@@ -145,9 +145,9 @@ class RecordFaultRenderer(_RecordAnswerRenderer):
     def __init__(self, kind: str, settings: Settings, within: Callable[[Exchange], bool]) -> None:
         reader = settings.values if kind == "misrouted" else None
         self.fold = RecordFaults(kind) if reader is None else MisroutedRecords(reader)
-        super().__init__(kind, self.fold.rows, partial(_format_faults, kind), settings, within)
+        super().__init__(kind, self.fold.rows, partial(_format_record_faults, kind), settings, within)
 
-    def make_empty(self) -> RecordFaultRenderer:
+    def make_empty_copy(self) -> RecordFaultRenderer:
         """A renderer like this one that has seen nothing."""
         return RecordFaultRenderer(self.fold.kind, self._settings, self._within)
 
@@ -159,19 +159,23 @@ _NONE_FOUND: Final = {
 }
 
 
-def _format_faults(kind: str, rows: Sequence[Row], settings: Settings) -> str:
+def _format_record_faults(kind: str, rows: Sequence[Row], settings: Settings) -> str:
     if not rows:
         return f"{_NONE_FOUND[kind]}\n"
     zone = find_zone(settings.zone)
 
-    def time_of(row: Row) -> str:
+    def format_time_of_fault(row: Row) -> str:
         time = next((row[key] for key in ("copy_time", "passed", "time") if row.get(key)), None)
         return _NOTHING if time is None else (zone.format_exact_time(time) if settings.zone else time)[11:23]
 
     columns = [
-        Column("time" if settings.zone else "time UTC", list(map(time_of, rows)), drop=3),
-        Column("records", [_name_records(row) for row in rows], paint="client", cut=_NAME_LEAST, left=True),
-        Column("client", [escape_text(_client_of_fault(row) or _NOTHING) for row in rows], cut=_NAME_LEAST, drop=2),
+        Column("time" if settings.zone else "time UTC", list(map(format_time_of_fault, rows)), drop=3),
+        Column(
+            "records", [_format_partition_and_offsets(row) for row in rows], paint="client", cut=_NAME_LEAST, left=True
+        ),
+        Column(
+            "client", [escape_text(_find_client_of_fault(row) or _NOTHING) for row in rows], cut=_NAME_LEAST, drop=2
+        ),
         Column(_TITLES[kind], [escape_text(_CELLS[kind](row)) for row in rows], cut=_NAME_LEAST, paint="bad"),
         Column("why", [escape_text(row["why"]) for row in rows], wrap=True),
     ]
@@ -188,12 +192,12 @@ _CELLS: Final[dict[str, Callable[[Row], str]]] = {
 }
 
 
-def _client_of_fault(row: Row) -> str | None:
+def _find_client_of_fault(row: Row) -> str | None:
     found: str | None = row["passed_by"] if "passed_by" in row else row["client_id"]
     return found
 
 
-def _name_records(row: Row) -> str:
+def _format_partition_and_offsets(row: Row) -> str:
     offset = "@?" if row["offset"] is None else f"@{format_offsets(row['offset'], row['records'])}"
     return escape_text(f"{row['topic']}/{row['partition']}{offset}")
 
@@ -221,20 +225,20 @@ class TraceRenderer(_RecordAnswerRenderer):
         self.fold = DownstreamTraces(asked, in_order=in_order) if downstream else RecordTraces(asked)
         self._downstream = downstream
         self._asked = asked
-        super().__init__("trace", self._find_rows, _format_text, settings, within)
+        super().__init__("trace", self._find_traced_rows_or_fail, _format_text, settings, within)
 
-    def make_empty(self) -> TraceRenderer:
+    def make_empty_copy(self) -> TraceRenderer:
         """A renderer like this one that has seen nothing."""
         return TraceRenderer(self._asked, self._settings, self._within, downstream=self._downstream, in_order=False)
 
-    def _find_rows(self) -> list[Row]:
+    def _find_traced_rows_or_fail(self) -> list[Row]:
         rows = self.fold.rows()
         if not rows:
-            what = f"nothing of {self._describe_question()} in what was read{self._suggest_offsets_or_topic()}"
-            raise self.make_failure(what, *describe_full_index(self.fold.left_out))
+            what = f"nothing of {self._describe_asked_records()} in what was read{self._suggest_offsets_or_topic()}"
+            raise self.make_not_found_failure(what, *describe_full_index(self.fold.left_out))
         return rows
 
-    def _describe_question(self) -> str:
+    def _describe_asked_records(self) -> str:
         asked = self._asked
         if isinstance(asked, AskedOffsets):
             last = "" if asked.last == asked.first else f"-{asked.last}"
@@ -264,34 +268,38 @@ class TraceRenderer(_RecordAnswerRenderer):
 
 def _format_text(rows: Sequence[Row], settings: Settings) -> str:
     if len(rows) > _IN_FULL and not settings.verbose:
-        example = f"kw trace … '{_name_record(rows[0])}'"
+        example = f"kw trace … '{_format_partition_and_offset(rows[0])}'"
         note = f"{count_of(len(rows), 'record')}: -v shows each in full, and so does a question for one: {example}"
         paint = palette(settings.color)
         lines = [f"{paint.dim}{line}{paint.off}" for line in wrap_note(note, settings.width)]
-        return "".join(f"{line}\n" for line in [*_draw_table(rows, settings), "", *lines])
-    blocks = ("".join(f"{line}\n" for line in _draw_life(row, settings)) for row in rows)
+        return "".join(f"{line}\n" for line in [*_draw_table_of_records(rows, settings), "", *lines])
+    blocks = ("".join(f"{line}\n" for line in _draw_life_of_record(row, settings)) for row in rows)
     return "\n".join(blocks)
 
 
-def _draw_table(rows: Sequence[Row], settings: Settings) -> Iterator[str]:
+def _draw_table_of_records(rows: Sequence[Row], settings: Settings) -> Iterator[str]:
     """The lines of a table with a line for each record."""
     exact = find_zone(settings.zone).format_exact_time if settings.zone else None
 
     def format_time(time: str | None) -> str:
         return _NOTHING if time is None else (time if exact is None else exact(time))[11:23]
 
-    def ages(key: str) -> list[str]:
+    def list_ages_of_reads(key: str) -> list[str]:
         found = [next((each[key] for each in row["read_by"] if each[key] is not None), None) for row in rows]
         return [_NOTHING if age is None else format_latency(age) for age in found]
 
     columns = [
-        Column("record", list(map(_name_record, rows)), paint="client", cut=_NAME_LEAST, left=True),
+        Column("record", list(map(_format_partition_and_offset, rows)), paint="client", cut=_NAME_LEAST, left=True),
         Column("produced" if settings.zone else "produced UTC", [format_time(row["produced"]) for row in rows], drop=4),
         Column("by", [escape_text(row["produced_by"] or _NOTHING) for row in rows], drop=3, cut=_NAME_LEAST),
-        *_draw_sources(rows),
-        Column("read after", ages("age_ms"), right=True, drop=2),
-        Column("committed after", ages("commit_age_ms"), right=True, drop=5),
-        Column("read by", [", ".join(map(format_reader, row["read_by"])) or _NOTHING for row in rows], cut=_NAME_LEAST),
+        *_draw_source_record_column(rows),
+        Column("read after", list_ages_of_reads("age_ms"), right=True, drop=2),
+        Column("committed after", list_ages_of_reads("commit_age_ms"), right=True, drop=5),
+        Column(
+            "read by",
+            [", ".join(map(format_record_reader, row["read_by"])) or _NOTHING for row in rows],
+            cut=_NAME_LEAST,
+        ),
         Column(
             "key",
             [_NOTHING if row["key"] is None else escape_text(row["key"]) for row in rows],
@@ -302,25 +310,25 @@ def _draw_table(rows: Sequence[Row], settings: Settings) -> Iterator[str]:
     yield from draw_table(columns, settings.width, palette(settings.color), dense=True)
 
 
-def _draw_sources(rows: Sequence[Row]) -> Iterator[Column]:
+def _draw_source_record_column(rows: Sequence[Row]) -> Iterator[Column]:
     """A column of what records are downstream of, where some are."""
     sources = [row["downstream_of"] for row in rows]
     if any(sources):
-        cells = [_NOTHING if each is None else escape_text(format_source(each)) for each in sources]
+        cells = [_NOTHING if each is None else escape_text(format_source_record(each)) for each in sources]
         yield Column("downstream of", cells, cut=_NAME_LEAST)
 
 
-def _name_record(row: Row) -> str:
+def _format_partition_and_offset(row: Row) -> str:
     offset = "?" if row["offset"] is None else row["offset"]
     return escape_text(f"{row['topic']}/{row['partition']}@{offset}")
 
 
-def _draw_life(row: Row, settings: Settings) -> Iterator[str]:
+def _draw_life_of_record(row: Row, settings: Settings) -> Iterator[str]:
     """The lines of one record: what it is, what happened to it, and what the capture does not show."""
     paint = palette(settings.color)
     zone = find_zone(settings.zone)
     exact = zone.format_exact_time if settings.zone else None
-    yield from wrap_note(f"{_name_record(row)}  {_describe_record(row)}".rstrip(), settings.width)
+    yield from wrap_note(f"{_format_partition_and_offset(row)}  {_describe_record(row)}".rstrip(), settings.width)
     if row["downstream_of"] is not None:
         yield from wrap_note(_describe_source_record(row["downstream_of"], exact), settings.width)
     events = row["events"]
@@ -359,7 +367,8 @@ def _describe_source_record(source: Row, exact: Callable[[str], str] | None) -> 
     """From which record this one follows, and by what that is known."""
     read = (source["read"] if exact is None else exact(source["read"]))[11:23]
     names = [each if each == "traceparent" else f"header {escape_text(each)}" for each in source["headers"]]
-    return f"downstream of {_name_record(source)}, which its writer had read at {read}: by {', '.join(names)}"
+    record = _format_partition_and_offset(source)
+    return f"downstream of {record}, which its writer had read at {read}: by {', '.join(names)}"
 
 
 def _describe_record(row: Row) -> str:

@@ -18,10 +18,10 @@ __all__ = [
     "WAYS",
     "Place",
     "ScreenAction",
-    "bindings_of",
-    "find_key_elsewhere",
-    "find_key_of",
-    "key_names",
+    "describe_key_in_other_panes",
+    "find_key_by_label",
+    "list_key_labels",
+    "make_bindings_of_places",
 ]
 
 Place = Literal["lines", "list", "message", "bytes", "ladder", "findings", "top", "everywhere"]
@@ -214,21 +214,21 @@ _SIGNS: Final = {
 }
 
 
-def key_names(keys: Iterable[str]) -> list[str]:
+def list_key_labels(keys: Iterable[str]) -> list[str]:
     """Keys as people read them: `?`, `Ctrl-P`, `Enter`."""
-    return [_name_key(key) for key in keys]
+    return [_format_key_label(key) for key in keys]
 
 
-def find_key_of(name: str) -> str:
+def find_key_by_label(name: str) -> str:
     """The key that people read as this: `Enter` → `enter`, `?` → `question_mark`."""
     return next((key for key, sign in _SIGNS.items() if sign == name), name)
 
 
-def _name_key(key: str) -> str:
+def _format_key_label(key: str) -> str:
     return _SIGNS.get(key) or (f"Ctrl-{key[5:].upper()}" if key.startswith("ctrl+") else key)
 
 
-def bindings_of(*places: Place) -> Iterator[Binding]:
+def make_bindings_of_places(*places: Place) -> Iterator[Binding]:
     """The bindings of the actions at these places."""
     for action in ACTIONS:
         if action.where in places:
@@ -236,7 +236,7 @@ def bindings_of(*places: Place) -> Iterator[Binding]:
                 yield Binding(key, action.name, action.text, show=False, priority=key in action.always)
 
 
-def find_key_elsewhere(key: str) -> str:
+def describe_key_in_other_panes(key: str) -> str:
     """What a key does in other panes, as a sentence; empty where no action has it."""
     found = [f"{PLACES[action.where].lower()}: {action.text}" for action in ACTIONS if key in action.keys]
-    return f"{_name_key(key)} works elsewhere: {'; '.join(found)}" if found else ""
+    return f"{_format_key_label(key)} works elsewhere: {'; '.join(found)}" if found else ""

@@ -39,12 +39,12 @@ from kwcli.browse.panes.list_pane import ListPane
 from kwcli.browse.panes.message_pane import MessagePane, describe_not_found
 from kwcli.browse.panes.title_status_and_key_bars import TitleBar
 from kwcli.browse.panes.top_pane import TopPane
-from kwcli.browse.quick_filters import LADDERS, QUICK_FILTERS, describe_missing, join_with_filter
-from kwcli.browse.row_filter import ORDERED_BY, ORDERS, ORDERS_OF_TITLES, ListFilter, decodes_values
-from kwcli.browse.row_steps import RowSteps, make_row_steps
+from kwcli.browse.quick_filters import LADDERS, QUICK_FILTERS, explain_missing_filter, join_with_filter
+from kwcli.browse.row_filter import ORDERED_BY, ORDERS, ORDERS_OF_TITLES, ListFilter, does_filter_decode_values
+from kwcli.browse.row_steps import RowSteps, make_error_and_record_steps
 from kwcli.browse.screen_of_panes import ScreenOfPanes
 from kwcli.browse.search_words import list_words_of_filters, make_text_filter
-from kwcli.browse.status_text import Reading, describe_rows
+from kwcli.browse.status_text import Reading, format_status_texts
 from kwcli.browse.times.go_to_time import TimeStep, describe_wrong_time
 from kwcli.browse.times.times_in_filters import write_offsets_at_times
 from kwcli.browse.times.zone_names import find_zone_name, list_zone_names
@@ -82,32 +82,37 @@ class BrowseApp(ScreenOfPanes):
         self._work = work
         self._source = source
         self._numbers = iter(range(1, 1 << 62))
-        self.row_filter = ListFilter(self._work.send_question, self._next_number)
+        self.row_filter = ListFilter(self._work.send_question, self._next_question_number)
         self._earlier = EarlierPlaces()
         self._first_filter, self._first_order = filter_text, order
-        self._steps = self._error_steps, self._record_steps = make_row_steps(work.send_question, self._next_number)
+        self._steps = self._error_steps, self._record_steps = make_error_and_record_steps(
+            work.send_question, self._next_question_number
+        )
         self.taken = 0
         self._ended: ReadingEnded | None = None
         self.reports: list[str] = []
         self.faults: list[str] = []
         self._pause: Any = None  # the timer that runs since the last key of a filter
         self._asked_causes = self._asked_top = 0  # the numbers of these questions
-        self._writer = SelectionWriter(self, source, work.send_question, self._next_number)
+        self._writer = SelectionWriter(self, source, work.send_question, self._next_question_number)
         self._takers: dict[Ask, Callable[[str], None]] = {
             "file": lambda path: self._writer.write(path, overwrites=self.filter_bar.overwrites),
-            "zone": self._apply_zone,
-            "time": self._apply_time,
-            "columns": self._apply_columns,
+            "zone": self._apply_typed_zone,
+            "time": self._go_to_typed_time,
+            "columns": self._apply_typed_columns,
         }
         self.filter_bar = FilterBar(
-            self._list_candidates, self._writer.describe, self._writer.can_overwrite, self._read_filter
+            self._list_completion_candidates,
+            self._writer.describe,
+            self._writer.can_overwrite,
+            self._put_zone_offsets_in_filter,
         )
-        self.filter_bar.find_problem = self._find_problem
-        self._time_step = TimeStep(work.send_question, self._next_number)
+        self.filter_bar.find_problem = self._find_problem_of_typed_text
+        self._time_step = TimeStep(work.send_question, self._next_question_number)
         self._names: dict[str, set[str]] = {"client_id": set(), "group": set()}  # those that the capture has told
         self._asked_names: dict[int, str] = {}
 
-    def _next_number(self) -> int:
+    def _next_question_number(self) -> int:
         return next(self._numbers)
 
     # -- parts ---------------------------------------------------------------------------------------------------------
@@ -121,13 +126,13 @@ class BrowseApp(ScreenOfPanes):
         self.list_pane.follows = self._source.live
         self.list_pane.focus()
         if self._first_order:
-            self.row_filter.request_in_order(self._first_order)
+            self.row_filter.request_rows_in_order(self._first_order)
         if self._first_filter:
             self.row_filter.apply_text(self._first_filter)
             self.filter_bar.add_to_history(self._first_filter)
-            self._show_found()
-        self.set_interval(_EVERY_S, self.take_messages)
-        self.take_messages()
+            self._show_found_rows_in_list()
+        self.set_interval(_EVERY_S, self.apply_new_messages)
+        self.apply_new_messages()
         load_ahead(self.set_timer)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:  # noqa: ARG002  # textual's signature
@@ -136,33 +141,33 @@ class BrowseApp(ScreenOfPanes):
 
     # -- messages of the other processes -------------------------------------------------------------------------------
 
-    def take_messages(self) -> None:
+    def apply_new_messages(self) -> None:
         """Take what has come, and draw what changes by it."""
         changed = {apply_message(self, message) for message in self._work.collect_messages(_AT_ONCE)}
         if Changed.SCHEMAS in changed:
             self._decode_values_again()
         if Changed.FOUND in changed:
-            self._show_found()
+            self._show_found_rows_in_list()
         elif Changed.ROWS in changed and self.row_filter.shown is None:
-            self.list_pane.take_new_rows()
+            self.list_pane.draw_new_rows()
             if not self.message_pane.message.fields and self.is_message_shown:
                 self._show_message()
         for steps in self._steps:
-            self._go_on(steps)
+            self._continue_row_steps(steps)
         self.show_status()
         if self.waiting_keys.waits or self.waiting_keys.is_busy:
             self.call_later(self.waiting_keys.go_on)
 
-    def find_awaited_rows(self) -> str:
+    def describe_awaited_rows(self) -> str:
         """What the list still looks for: the rows of its filter, up to that of the cursor."""
         wanted = self.row_filter.in_force
-        if self.row_filter.shown is wanted and not self.list_pane.looks_for_row(
+        if self.row_filter.shown is wanted and not self.list_pane.may_find_nearer_row(
             self.row_filter.count_listed(self.rows.end)
         ):
             return ""
         return "looking for rows"
 
-    def end_reading(self, ended: ReadingEnded) -> None:
+    def note_reading_ended(self, ended: ReadingEnded) -> None:
         """Note that all is read; where nothing could be, there is no screen."""
         self._ended = ended
         self.taken = self._source.size or self.taken
@@ -174,57 +179,61 @@ class BrowseApp(ScreenOfPanes):
         """The lines of the reader that say what is wrong with the inputs."""
         return [line for line in self.reports if line.startswith("kw: ")]
 
-    def take_found_rows(self, part: RowsFound | RowsSorted) -> Changed:
+    def apply_found_rows(self, part: RowsFound | RowsSorted) -> Changed:
         """Take a part of an answer that has rows."""
-        if isinstance(part, RowsFound) and any(steps.take_part(part) for steps in self._steps):
+        if isinstance(part, RowsFound) and any(steps.take_answer_part(part) for steps in self._steps):
             return Changed.NOTHING
-        said = self._time_step.take_part(part, self.list_pane, self.rows.end) if isinstance(part, RowsFound) else None
+        said = (
+            self._time_step.take_answer_part(part, self.list_pane, self.rows.end)
+            if isinstance(part, RowsFound)
+            else None
+        )
         if said is not None:
             self.show_notice(said or self.notice)
             return Changed.NOTHING
         if isinstance(part, RowsFound) and part.number == self.ladder_pane.question:
-            self.ladder_pane.take_part(part)
+            self.ladder_pane.take_answer_part(part)
             return Changed.NOTHING
-        return Changed.FOUND if self.row_filter.take_part(part, self.rows.end) else Changed.NOTHING
+        return Changed.FOUND if self.row_filter.take_answer_part(part, self.rows.end) else Changed.NOTHING
 
-    def take_counts(self, counted: TopCounted) -> None:
+    def apply_top_counts(self, counted: TopCounted) -> None:
         """Show counts, where they are those asked for last, or offer the names in them."""
         field = self._asked_names.pop(counted.number, "")
         if field:
             self._work.send_question(Forget(counted.number))
             self._names[field] |= {str(row[field]) for row, _ in counted.rows if row.get(field) is not None}
         if counted.number == self._asked_top:
-            self.top_pane.take_counts(counted)
+            self.top_pane.apply_top_counts(counted)
 
-    def take_findings(self, found: CausesFound) -> None:
+    def apply_findings(self, found: CausesFound) -> None:
         """Show findings."""
         self.findings_pane.show_findings(found)
         self.query_one(TitleBar).refresh()
 
-    def take_schemas(self, new: NewSchemas) -> None:
+    def add_schemas_from_reader(self, new: NewSchemas) -> None:
         """Keep schemas for the values of messages and columns."""
         add_schemas_to_store(new, self._settings)
 
-    def _show_found(self) -> None:
+    def _show_found_rows_in_list(self) -> None:
         found = self.row_filter.shown
         numbers = None if found is None else found.rows
         if numbers is not self.list_pane.numbers:
             until = self.row_filter.count_listed(self.rows.end)
             order = "" if found is None else found.order
             gaps = found.gaps if found is not None and order == "gap" else None
-            self.list_pane.show_numbers(numbers, order=order, until=until, gaps=gaps)
+            self.list_pane.show_rows_by_number(numbers, order=order, until=until, gaps=gaps)
             self._show_message()
             self.query_one(TitleBar).refresh()
         else:
-            self.list_pane.take_new_rows()
+            self.list_pane.draw_new_rows()
             self.list_pane.go_to_nearest_row(self.row_filter.count_listed(self.rows.end))
 
     def show_status(self) -> None:
         """Draw the line that says what is shown, and how far the reading is."""
         reading = Reading(self._source, self.taken, self._ended)
         shown = self.row_filter.shown
-        said = "" if shown is None else self._earlier.describe_evidence(shown.text)
-        left, right = describe_rows(reading, self.rows, self.list_pane, shown, self._settings.zone, said)
+        said = "" if shown is None else self._earlier.describe_evidence_of_filter(shown.text)
+        left, right = format_status_texts(reading, self.rows, self.list_pane, shown, self._settings.zone, said)
         notice = escape_text(self.notice)
         self.status_bar.show(f"{notice} · {left}" if notice else left, right, notice=notice)
 
@@ -232,7 +241,7 @@ class BrowseApp(ScreenOfPanes):
 
     def _show_row(self, number: int) -> None:
         """Show the message of a row in the list, without the filter where it does not let the row through."""
-        self._note_place("")
+        self._remember_shown_place("")
         line = self.list_pane.find_line_of(number)
         if not (line < self.list_pane.count_lines() and self.list_pane.number_at(line) == number):
             self.filter_by("")
@@ -242,7 +251,7 @@ class BrowseApp(ScreenOfPanes):
         self.on_list_pane_message_wanted()
         self._is_message_of_ladder = True
 
-    def _note_place(self, text: str, said: str = "") -> None:
+    def _remember_shown_place(self, text: str, said: str = "") -> None:
         """Note what is shown, for the way back to it, before the list shows what a filter lets through."""
         place = Place(self.view, self.row_filter.text, self.list_pane.number_at_cursor)
         self._earlier.add_place(place, text, said)
@@ -252,11 +261,11 @@ class BrowseApp(ScreenOfPanes):
         row = self.list_pane.row
         text = LADDERS[event.name](row) if row is not None and row.kind == "exchange" else ""
         if not text:
-            self.show_notice(describe_missing(event.name, row))
+            self.show_notice(explain_missing_filter(event.name, row))
             return
         if self.ladder_pane.question:
             self._work.send_question(Forget(self.ladder_pane.question))
-        number = self._next_number()
+        number = self._next_question_number()
         self.ladder_pane.begin_ladder(number, text, self.list_pane.number_at(self.list_pane.cursor))
         self._work.send_question(FindRows(number, text, times=True))
         self.show_view(self.ladder_pane)
@@ -277,7 +286,7 @@ class BrowseApp(ScreenOfPanes):
         if not text:
             self.show_notice(otherwise)
             return
-        self._note_place(text, said)
+        self._remember_shown_place(text, said)
         self.show_view(self.list_pane)
         self.filter_by(text)
 
@@ -294,7 +303,7 @@ class BrowseApp(ScreenOfPanes):
     def _count_top(self) -> None:
         if self._asked_top:
             self._work.send_question(Forget(self._asked_top))
-        self._asked_top = self._next_number()
+        self._asked_top = self._next_question_number()
         self._work.send_question(CountTop(self._asked_top, self.top_pane.by, window=self._source.live))
 
     def action_show_list(self) -> None:
@@ -310,7 +319,7 @@ class BrowseApp(ScreenOfPanes):
 
     def action_show_findings(self) -> None:
         if not self._asked_causes:
-            self._asked_causes = self._next_number()
+            self._asked_causes = self._next_question_number()
             self._work.send_question(FindCauses(self._asked_causes))
         self._show_view_or_say_shown(self.findings_pane)
 
@@ -321,23 +330,23 @@ class BrowseApp(ScreenOfPanes):
 
     def on_list_pane_error_wanted(self, event: ListPane.ErrorWanted) -> None:
         """Go to the next row with an error, as soon as it is found."""
-        self._begin_step(self._error_steps, event.step)
+        self._begin_row_step(self._error_steps, event.step)
 
     def on_list_pane_records_wanted(self, event: ListPane.RecordsWanted) -> None:
         """Open the next row with records: that at the cursor, where it has some."""
-        self._begin_step(self._record_steps, event.step, from_here=event.step > 0)
+        self._begin_row_step(self._record_steps, event.step, from_here=event.step > 0)
 
     def on_message_pane_other_records_wanted(self, event: MessagePane.OtherRecordsWanted) -> None:
         """Open the next row with records behind that of the message, or the one before."""
-        self._begin_step(self._record_steps, event.step)
+        self._begin_row_step(self._record_steps, event.step)
 
-    def _begin_step(self, steps: RowSteps, step: int, *, from_here: bool = False) -> None:
+    def _begin_row_step(self, steps: RowSteps, step: int, *, from_here: bool = False) -> None:
         if self.view is self.list_pane and not self.filter_bar.is_open:  # no later key was faster
             steps.begin_step(step, from_here=from_here)
             self.notice = _LOOKING
-            self._go_on(steps)
+            self._continue_row_steps(steps)
 
-    def _go_on(self, steps: RowSteps) -> None:
+    def _continue_row_steps(self, steps: RowSteps) -> None:
         step, end = steps.pending, self.rows.end
         done, notice = steps.go_on(self.list_pane, self.row_filter.count_listed(end), end)
         if steps is self._record_steps and done:
@@ -353,13 +362,13 @@ class BrowseApp(ScreenOfPanes):
 
     # -- the filter ----------------------------------------------------------------------------------------------------
 
-    def _list_candidates(self, ask: Ask, text: str) -> Iterator[tuple[str, str]]:
+    def _list_completion_candidates(self, ask: Ask, text: str) -> Iterator[tuple[str, str]]:
         from kwcli.completion.completion_candidates import KINDS, Typed
 
         if ask == "zone":
             yield from ((name, "") for name in list_zone_names(text))
             return
-        typed = Typed(text, (), lambda what: sorted(self.rows.names_of(what)))
+        typed = Typed(text, (), lambda what: sorted(self.rows.names_of_kind(what)))
         yield from (
             (whole, meaning)
             for whole, meaning in KINDS["columns" if ask == "columns" else "filter"](typed)
@@ -367,19 +376,19 @@ class BrowseApp(ScreenOfPanes):
         )
 
         if ask == "filter":
-            known = {**self._names, "topic": self.rows.names_of("topics")}
+            known = {**self._names, "topic": self.rows.names_of_kind("topics")}
             yield from (each for each in list_words_of_filters(text, known) if each[0].isprintable())
 
-    def _read_filter(self, text: str) -> str:
+    def _put_zone_offsets_in_filter(self, text: str) -> str:
         """The filter that a text stands for as it is typed: times are of the zone that is shown."""
         if describe_filter_error(text) is not None:
             return make_text_filter(text)
         return write_offsets_at_times(text, find_zone(self._settings.zone), self.rows.find_first_time_ns())
 
-    def _ask_names(self) -> None:
+    def _request_client_and_group_names(self) -> None:
         """Have clients and groups counted, to offer their names."""
         for field in self._names:
-            number = self._next_number()
+            number = self._next_question_number()
             self._asked_names[number] = field
             self._work.send_question(CountTop(number, field))
 
@@ -394,8 +403,8 @@ class BrowseApp(ScreenOfPanes):
     def _try_filter(self, text: str) -> None:
         self._pause = None
         if self.filter_bar.is_open and describe_filter_error(text) is None:
-            self.row_filter.try_text(self._read_filter(text))
-            self._show_found()
+            self.row_filter.try_filter(self._put_zone_offsets_in_filter(text))
+            self._show_found_rows_in_list()
             self.show_status()
 
     def on_filter_bar_text_entered(self, event: FilterBar.TextEntered) -> None:
@@ -406,9 +415,9 @@ class BrowseApp(ScreenOfPanes):
                 self._pause = None
             if event.text is None:
                 self.row_filter.give_up()
-                self._show_found()
+                self._show_found_rows_in_list()
             else:
-                self._put_in_force(event.text)
+                self._put_filter_in_force(event.text)
             self.show_view(self.list_pane)
         elif event.text is not None and event.ask in self._takers:
             self.view.focus()
@@ -427,16 +436,16 @@ class BrowseApp(ScreenOfPanes):
 
     def filter_by(self, text: str) -> None:
         """Put a filter in force."""
-        self._put_in_force(text)
+        self._put_filter_in_force(text)
         self.show_view(self.list_pane)
 
-    def _put_in_force(self, text: str) -> None:
+    def _put_filter_in_force(self, text: str) -> None:
         """Put a filter in force; the one before it can be brought back."""
         if text != self.row_filter.text:
             self._earlier.add_filter(self.row_filter.text, self.list_pane.number_at_cursor)
         self.filter_bar.add_to_history(text)
         self.row_filter.apply_text(text)
-        self._show_found()
+        self._show_found_rows_in_list()
 
     def on_list_pane_quick_filter_wanted(self, event: ListPane.QuickFilterWanted) -> None:
         """Narrow the filter by what the row at the cursor is about."""
@@ -444,7 +453,7 @@ class BrowseApp(ScreenOfPanes):
         more = QUICK_FILTERS[event.name](row) if row is not None and row.kind == "exchange" else ""
         text = join_with_filter(self.row_filter.text, more)
         if not more:
-            self.show_notice(describe_missing(event.name, row))
+            self.show_notice(explain_missing_filter(event.name, row))
         elif text == self.row_filter.text:
             self.show_notice("the filter says so already")
         else:
@@ -456,8 +465,8 @@ class BrowseApp(ScreenOfPanes):
         if self._settings.columns:
             self.list_pane.forget_lines()
         filter_now = self.row_filter.in_force
-        if filter_now is not None and filter_now.text and decodes_values(filter_now.text):
-            self.row_filter.request_in_order(self.row_filter.order)
+        if filter_now is not None and filter_now.text and does_filter_decode_values(filter_now.text):
+            self.row_filter.request_rows_in_order(self.row_filter.order)
 
     def on_list_pane_order_wanted(self) -> None:
         """Sort the list by the next of ORDERS."""
@@ -475,15 +484,15 @@ class BrowseApp(ScreenOfPanes):
 
     def _sort_by(self, order: str) -> None:
         self.list_pane.move_to(0)
-        self.row_filter.request_in_order(order)
-        self._show_found()
+        self.row_filter.request_rows_in_order(order)
+        self._show_found_rows_in_list()
         self.show_notice(f"sorted by {ORDERED_BY[order]}" if order else "in the order in which they ended")
 
     def on_list_pane_columns_wanted(self) -> None:
         """Ask for columns."""
         self.filter_bar.open("columns", ",".join(self._settings.columns))
 
-    def _apply_columns(self, text: str) -> None:
+    def _apply_typed_columns(self, text: str) -> None:
         from kwcli.output.read_row_cells import make_row_columns
 
         words = tuple(filter(None, map(str.strip, text.split(","))))
@@ -509,7 +518,7 @@ class BrowseApp(ScreenOfPanes):
     def action_edit_filter(self) -> None:
         if self.view is not self.list_pane:
             self.show_view(self.list_pane)
-        self._ask_names()
+        self._request_client_and_group_names()
         self.filter_bar.open("filter", self.row_filter.text)
 
     def action_clear_filter(self) -> None:
@@ -519,7 +528,7 @@ class BrowseApp(ScreenOfPanes):
         self.filter_by("")
 
     def action_earlier_filter(self) -> None:
-        found = self._earlier.take_filter()
+        found = self._earlier.pop_replaced_filter()
         if found is None:
             self.show_notice("there is no earlier filter")
             return
@@ -528,9 +537,9 @@ class BrowseApp(ScreenOfPanes):
 
     def _go_to_filter(self, text: str, number: int | None) -> None:
         """Put an earlier filter in force, with the cursor on the row that it was on."""
-        self.list_pane.look_for_row(number)
+        self.list_pane.go_to_row_once_shown(number)
         self.row_filter.apply_text(text)
-        self._show_found()
+        self._show_found_rows_in_list()
         self.show_view(self.list_pane)
 
     def action_go_back(self) -> None:
@@ -574,10 +583,10 @@ class BrowseApp(ScreenOfPanes):
     def action_choose_zone(self) -> None:
         self.filter_bar.open("zone", self._settings.zone)
 
-    def _apply_zone(self, zone: str) -> None:
+    def _apply_typed_zone(self, zone: str) -> None:
         self._set_zone(find_zone_name(zone) or "")
 
-    def _find_problem(self, ask: Ask, text: str) -> str:
+    def _find_problem_of_typed_text(self, ask: Ask, text: str) -> str:
         """Why the line cannot take a text; empty where it can."""
         if ask == "zone" and find_zone_name(text) is None:
             return f"{text} is no time zone: write Europe/Berlin, or Tab after a part of it"
@@ -588,7 +597,7 @@ class BrowseApp(ScreenOfPanes):
             self.show_view(self.list_pane)
         self.filter_bar.open("time")
 
-    def _apply_time(self, text: str) -> None:
+    def _go_to_typed_time(self, text: str) -> None:
         if text:
             self.list_pane.follows = False
             zone = find_zone(self._settings.zone)

@@ -45,19 +45,19 @@ class ScreenState(Protocol):
     def show_notice(self, notice: str) -> None:
         """Show a sentence until the next key."""
 
-    def take_found_rows(self, part: RowsFound | RowsSorted) -> Changed:
+    def apply_found_rows(self, part: RowsFound | RowsSorted) -> Changed:
         """Take a part of an answer that has rows."""
 
-    def take_findings(self, found: CausesFound) -> None:
+    def apply_findings(self, found: CausesFound) -> None:
         """Show findings."""
 
-    def take_counts(self, counted: TopCounted) -> None:
+    def apply_top_counts(self, counted: TopCounted) -> None:
         """Show counts."""
 
-    def take_schemas(self, new: NewSchemas) -> None:
+    def add_schemas_from_reader(self, new: NewSchemas) -> None:
         """Keep schemas."""
 
-    def end_reading(self, ended: ReadingEnded) -> None:
+    def note_reading_ended(self, ended: ReadingEnded) -> None:
         """Note that all is read."""
 
 
@@ -72,7 +72,7 @@ def _apply_new_block(app: ScreenState, block: NewBlock) -> Changed:
 
 
 def _apply_new_schemas(app: ScreenState, new: NewSchemas) -> Changed:
-    app.take_schemas(new)
+    app.add_schemas_from_reader(new)
     return Changed.SCHEMAS
 
 
@@ -97,13 +97,13 @@ def _apply_capture_faults(app: ScreenState, faults: CaptureFaults) -> None:
 _APPLIERS: Final[dict[type, Callable[[ScreenState, Any], Changed | None]]] = {
     NewBlock: _apply_new_block,
     NewSchemas: _apply_new_schemas,
-    RowsFound: lambda app, part: app.take_found_rows(part),
-    RowsSorted: lambda app, part: app.take_found_rows(part),
-    CausesFound: lambda app, found: app.take_findings(found),
-    TopCounted: lambda app, counted: app.take_counts(counted),
+    RowsFound: lambda app, part: app.apply_found_rows(part),
+    RowsSorted: lambda app, part: app.apply_found_rows(part),
+    CausesFound: lambda app, found: app.apply_findings(found),
+    TopCounted: lambda app, counted: app.apply_top_counts(counted),
     RowsExported: _apply_rows_exported,
     ReadProgress: _apply_read_progress,
     ReaderReport: _apply_reader_report,
     CaptureFaults: _apply_capture_faults,
-    ReadingEnded: lambda app, ended: app.end_reading(ended),
+    ReadingEnded: lambda app, ended: app.note_reading_ended(ended),
 }

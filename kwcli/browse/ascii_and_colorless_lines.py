@@ -20,7 +20,7 @@ __all__ = ["AsciiFilter", "ColorlessFilter"]
 
 
 @lru_cache(4096)
-def _to_same_cells(text: str) -> str:
+def _convert_to_ascii_of_same_width(text: str) -> str:
     """The text in ASCII, in as many cells: signs by SIGNS, other characters as `?`."""
     if text.isascii():
         return text
@@ -33,7 +33,7 @@ def _to_same_cells(text: str) -> str:
 
 
 @lru_cache(1024)
-def _without_color(style: Style) -> Style:
+def _remove_colors_of_style(style: Style) -> Style:
     return Style(
         bold=style.bold, dim=style.dim, italic=style.italic, underline=style.underline, reverse=style.reverse
     ) + Style.from_meta(style.meta)
@@ -44,7 +44,7 @@ class AsciiFilter(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002  # textual's signature
         """The segments in ASCII."""
-        return [Segment(_to_same_cells(text), style, control) for text, style, control in segments]
+        return [Segment(_convert_to_ascii_of_same_width(text), style, control) for text, style, control in segments]
 
 
 class ColorlessFilter(LineFilter):
@@ -53,6 +53,6 @@ class ColorlessFilter(LineFilter):
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002  # textual's signature
         """The segments without colours."""
         return [
-            Segment(text, style if style is None else _without_color(style), control)
+            Segment(text, style if style is None else _remove_colors_of_style(style), control)
             for text, style, control in segments
         ]

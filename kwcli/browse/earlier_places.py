@@ -35,7 +35,7 @@ class EarlierPlaces:
         self._filters.append((text, row))
         del self._filters[:-_FILTERS_MAX]
 
-    def take_filter(self) -> tuple[str, int | None] | None:
+    def pop_replaced_filter(self) -> tuple[str, int | None] | None:
         """The filter that was replaced last, with the row that the cursor was on; each one once."""
         return self._filters.pop() if self._filters else None
 
@@ -51,7 +51,7 @@ class EarlierPlaces:
         self._places.append((text, place))
         del self._places[:-_FILTERS_MAX]
 
-    def describe_evidence(self, text: str) -> str:
+    def describe_evidence_of_filter(self, text: str) -> str:
         """What the rows of a filter are of a finding, as in "3 examples of 5"; empty where they are none of any."""
         return self._evidence.get(text, "")
 

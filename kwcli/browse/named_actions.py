@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from textual.app import SystemCommand
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
-from kwcli.browse.actions import ACTIONS, Place, key_names
+from kwcli.browse.actions import ACTIONS, Place, list_key_labels
 from kwcli.browse.panes.line_pane import LinePane
 
 __all__ = ["ActionProvider", "list_commands", "run_named_action"]
@@ -52,7 +52,7 @@ def list_commands(app: Panes) -> Iterator[SystemCommand]:
     for action in ACTIONS:
         yield SystemCommand(
             action.text,
-            f"{' '.join(key_names(action.keys))} · {action.name}",
+            f"{' '.join(list_key_labels(action.keys))} · {action.name}",
             partial(run_named_action, app, action.name, action.where),
         )
 

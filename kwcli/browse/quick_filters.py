@@ -12,7 +12,14 @@ from kwcli.filter_options import WENT_WRONG, quote_filter_text
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange, Settled
 
-__all__ = ["LADDERS", "QUICK_FILTERS", "describe_missing", "join_with_filter", "make_api_filter", "make_row_filter"]
+__all__ = [
+    "LADDERS",
+    "QUICK_FILTERS",
+    "explain_missing_filter",
+    "join_with_filter",
+    "make_api_filter",
+    "make_row_filter",
+]
 
 
 def _make_client_filter(row: Exchange) -> str:
@@ -31,7 +38,7 @@ def _make_topic_filter(row: Exchange) -> str:
     return f"topic == {quote_filter_text(row.topics[0])}" if row.topics else ""
 
 
-def find_group(row: Exchange) -> str:
+def find_group_of_exchange(row: Exchange) -> str:
     """The group that an exchange is about, or that its client is known to be in; empty for none."""
     if row.groups:
         return row.groups[0]
@@ -40,7 +47,7 @@ def find_group(row: Exchange) -> str:
 
 
 def _make_group_filter(row: Exchange) -> str:
-    group = find_group(row)
+    group = find_group_of_exchange(row)
     return f"group == {quote_filter_text(group)}" if group else ""
 
 
@@ -50,7 +57,7 @@ def _make_transaction_filter(row: Exchange) -> str:
     return f"transaction.id == {quote_filter_text(str(name))}" if name else ""
 
 
-def _make_slower_filter(row: Exchange) -> str:
+def _make_filter_for_slower_exchanges(row: Exchange) -> str:
     latency_ms = row.latency_ms
     return "" if latency_ms is None else f"latency >= {latency_ms:.6f}".rstrip("0").rstrip(".") + "ms"
 
@@ -63,7 +70,7 @@ QUICK_FILTERS: Final[dict[str, Callable[[Exchange], str]]] = {
     "this_group": _make_group_filter,
     "this_api": lambda row: "" if row.api is None else make_api_filter(row.api),
     "only_errors": lambda _: WENT_WRONG,
-    "this_slow": _make_slower_filter,
+    "this_slow": _make_filter_for_slower_exchanges,
 }
 
 
@@ -87,7 +94,7 @@ _MISSING: Final = {
 }
 
 
-def describe_missing(name: str, row: Settled | None) -> str:
+def explain_missing_filter(name: str, row: Settled | None) -> str:
     """Why a quick filter or a ladder can be made of no row, of one that is no exchange, or of this one."""
     if row is None:
         return "there is no row"

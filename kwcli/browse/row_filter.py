@@ -20,7 +20,7 @@ __all__ = [
     "ORDERS_OF_TITLES",
     "FoundRows",
     "ListFilter",
-    "decodes_values",
+    "does_filter_decode_values",
 ]
 
 Ask = Callable[[Any], None]
@@ -42,7 +42,7 @@ ORDERS_OF_TITLES: Final = {
 ORDERS: Final = ("", *ORDERED_BY)
 
 
-def decodes_values(text: str) -> bool:
+def does_filter_decode_values(text: str) -> bool:
     """Whether a filter looks into decoded keys or values; one that cannot be read does not."""
     try:
         return parse(text).set_value_reader(None) is not None
@@ -67,7 +67,7 @@ class FoundRows:
         self.until = 0
         self.failures: dict[str, dict[str, int]] = {}  # as RowsFound has them
 
-    def add_part(self, part: RowsFound | RowsSorted) -> None:
+    def add_answer_part(self, part: RowsFound | RowsSorted) -> None:
         """Add a part of the answer; rows that are sorted come all anew."""
         if isinstance(part, RowsSorted):
             self.rows, self.gaps = array("Q"), array("q")
@@ -112,11 +112,11 @@ class ListFilter:
     def _wanted(self) -> FoundRows | None:
         return self._tried if self._is_trying else self.in_force
 
-    def try_text(self, text: str) -> None:
+    def try_filter(self, text: str) -> None:
         """Try a filter that is being typed."""
         if self._is_trying and self._tried is not None and text == self._tried.text:
             return
-        self._forget_answer(self._tried)
+        self._forget_requested_rows(self._tried)
         self._is_trying = True
         self._tried = self._request_rows(text)
         self._show_requested_rows()
@@ -128,27 +128,27 @@ class ListFilter:
         self._ask(SortRows(found.number, text, self.order) if self.order else FindRows(found.number, text))
         return found
 
-    def request_in_order(self, order: str) -> None:
+    def request_rows_in_order(self, order: str) -> None:
         """Ask for the rows of the filter in force anew, in an order; the ones shown stay until others are found."""
         self.order = order
-        self._forget_answer(self.in_force)
+        self._forget_requested_rows(self.in_force)
         self.in_force = self._request_rows(self.text)
         self._show_requested_rows()
 
     def apply_text(self, text: str) -> None:
         """Put a filter in force, the one being tried if it is that one."""
-        self.try_text(text)
-        self._forget_answer(self.in_force)
+        self.try_filter(text)
+        self._forget_requested_rows(self.in_force)
         self.in_force, self._tried, self._is_trying = self._tried, None, False
         self._show_requested_rows()
 
     def give_up(self) -> None:
         """Go back to the filter in force."""
-        self._forget_answer(self._tried)
+        self._forget_requested_rows(self._tried)
         self._tried, self._is_trying = None, False
         self.shown = self.in_force
 
-    def _forget_answer(self, found: FoundRows | None) -> None:
+    def _forget_requested_rows(self, found: FoundRows | None) -> None:
         if found is not None:
             self._ask(Forget(found.number))
 
@@ -157,12 +157,12 @@ class ListFilter:
         if wanted is None or wanted.rows or wanted.until >= end:
             self.shown = wanted
 
-    def take_part(self, part: RowsFound | RowsSorted, end: int) -> bool:
+    def take_answer_part(self, part: RowsFound | RowsSorted, end: int) -> bool:
         """Take a part of an answer, of `end` rows in all; returns whether other rows are to be shown now."""
         before = self.shown
         for found in (self.in_force, self._tried):
             if found is not None and found.number == part.number:
-                found.add_part(part)
+                found.add_answer_part(part)
                 self._show_requested_rows(end)
                 return self.shown is not before or (bool(part.rows) and found is self.shown)
         return False

@@ -14,7 +14,7 @@ from kwcli.filter_options import WENT_WRONG
 if TYPE_CHECKING:
     from kwcli.browse.panes.list_pane import ListPane
 
-__all__ = ["RowSteps", "make_row_steps"]
+__all__ = ["RowSteps", "make_error_and_record_steps"]
 
 
 class RowSteps:
@@ -57,11 +57,11 @@ class RowSteps:
         """How many steps are still to be done: forwards, or below 0 backwards."""
         return self._step
 
-    def take_part(self, part: RowsFound) -> bool:
+    def take_answer_part(self, part: RowsFound) -> bool:
         """Take a part of the answer; False for that to another question."""
         if self._found is None or part.number != self._found.number:
             return False
-        self._found.add_part(part)
+        self._found.add_answer_part(part)
         return True
 
     def go_on(self, pane: ListPane, listed: int, end: int) -> tuple[int, str]:
@@ -100,7 +100,9 @@ class RowSteps:
         if known < here:  # a later part may have one that is nearer
             return None
         numbers = range(bisect_left(found.rows, here) - 1, -1, -1)
-        return next((line for at in numbers if (line := _find_listed(pane, found.rows[at])) is not None), None)
+        return next(
+            (line for at in numbers if (line := _find_line_of_listed_row(pane, found.rows[at])) is not None), None
+        )
 
     def _find_line_below(self, pane: ListPane, found: FoundRows, here: int, known: int) -> int | None:
         """The line of the next row below the one with this number; rows that were looked at before are left out."""
@@ -108,7 +110,7 @@ class RowSteps:
         if self._looked is not None and self._looked[0] is pane.numbers and self._looked[1] == here:
             begin = self._looked[2]
         for at in range(bisect_left(found.rows, begin), bisect_left(found.rows, known)):
-            line = _find_listed(pane, found.rows[at])
+            line = _find_line_of_listed_row(pane, found.rows[at])
             if line is not None:
                 return line
         self._looked = pane.numbers, here, max(begin, known)
@@ -122,7 +124,9 @@ class RowSteps:
         return next((line for line in lines if pane.number_at(line) in rows), None)
 
 
-def make_row_steps(ask: Callable[[Any], None], next_number: Callable[[], int]) -> tuple[RowSteps, RowSteps]:
+def make_error_and_record_steps(
+    ask: Callable[[Any], None], next_number: Callable[[], int]
+) -> tuple[RowSteps, RowSteps]:
     """The steps to errors, and those to rows with records."""
     return (
         RowSteps(ask, next_number, WENT_WRONG, "error", ("next_error", "earlier_error")),
@@ -133,7 +137,7 @@ def make_row_steps(ask: Callable[[Any], None], next_number: Callable[[], int]) -
     )
 
 
-def _find_listed(pane: ListPane, number: int) -> int | None:
+def _find_line_of_listed_row(pane: ListPane, number: int) -> int | None:
     """The line of a row; None where the list has it not."""
     line = pane.find_line_of(number)
     return line if 0 <= line < pane.count_lines() and pane.number_at(line) == number else None

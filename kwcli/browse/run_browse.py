@@ -49,7 +49,7 @@ def browse(
         if "-" in capture.files:
             _give_stdin_to_screen()
         time_text = partial(capture.time_filter_text, env, settings.zone)
-        source = Source(_name_source(capture), run.size, capture, time_text, asked.schemas)
+        source = Source(_format_source_title(capture), run.size, capture, time_text, asked.schemas)
         rows = SpooledRows(spool, WantedPaths(facts_paths))
         app = BrowseApp(env, settings, rows, work, source, text, asked.sort or "")
         code = app.run()
@@ -63,7 +63,7 @@ def browse(
         spool.close()
 
 
-def _name_source(capture: CaptureOptions) -> str:
+def _format_source_title(capture: CaptureOptions) -> str:
     files = [STANDARD_INPUT if name == "-" else name for name in capture.files]
     names = [os.path.basename(name.rstrip("/")) or name for name in files] or [capture.places]
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"

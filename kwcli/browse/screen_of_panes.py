@@ -17,10 +17,10 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 
 from decoders.wire.format_and_escape_text import escape_text
-from kwcli.browse.actions import bindings_of, find_key_elsewhere
+from kwcli.browse.actions import describe_key_in_other_panes, make_bindings_of_places
 from kwcli.browse.ascii_and_colorless_lines import AsciiFilter, ColorlessFilter
 from kwcli.browse.background_processes.spool import SpooledRows
-from kwcli.browse.message_tree.message_fields import describe_place, find_about
+from kwcli.browse.message_tree.message_fields import describe_bytes_of_field, describe_field_meaning
 from kwcli.browse.named_actions import ActionProvider
 from kwcli.browse.panes.bytes_pane import BytesPane
 from kwcli.browse.panes.filter_bar import FilterBar
@@ -58,7 +58,7 @@ class ScreenOfPanes(App[int]):
 
     ENABLE_COMMAND_PALETTE = True
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {ActionProvider}
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of("everywhere")]
+    BINDINGS: ClassVar[list[BindingType]] = [*make_bindings_of_places("everywhere")]
     CSS = SCREEN_STYLE
     filter_bar: FilterBar
 
@@ -102,7 +102,7 @@ class ScreenOfPanes(App[int]):
         """Give up what is still to be looked for."""
         raise NotImplementedError
 
-    def find_awaited_rows(self) -> str:
+    def describe_awaited_rows(self) -> str:
         """What the list still looks for; empty for nothing."""
         raise NotImplementedError
 
@@ -146,7 +146,7 @@ class ScreenOfPanes(App[int]):
     async def on_event(self, event: Event) -> None:
         """Take keys in their order (waiting_keys.py); other events as they come."""
         if isinstance(event, Key) and not event.is_forwarded:
-            await self.waiting_keys.take_key(event)
+            await self.waiting_keys.do_or_keep_key(event)
         else:
             await super().on_event(event)
 
@@ -156,23 +156,23 @@ class ScreenOfPanes(App[int]):
 
     async def on_key_passed(self, event: KeyPassed) -> None:
         """Do the next key."""
-        await self.waiting_keys.take_marker(event)
+        await self.waiting_keys.handle_marker(event)
 
-    def find_what_is_awaited(self, key: str) -> str:
+    def describe_what_key_waits_for(self, key: str) -> str:
         """What a key has to wait for, as in "looking for findings"; empty where it can be done."""
         pane, active = self.focused, self.screen.active_bindings.get(key)
         if not isinstance(pane, LinePane) or self.filter_bar.is_open:
             return ""
         if active is not None and (active.node is self or active.binding.action in _NEED_NO_LINE):
             return ""
-        return self.find_awaited_rows() if pane is self.list_pane else pane.awaited
+        return self.describe_awaited_rows() if pane is self.list_pane else pane.awaited
 
     def on_key(self, event: Key) -> None:
         """Forget the notice of the key before; where the key means nothing here, say where it does."""
         self.notice = ""
         active = self.screen.active_bindings.get(event.key)
         if active is None:
-            self.notice = find_key_elsewhere(event.key)
+            self.notice = describe_key_in_other_panes(event.key)
         self._give_up_steps("" if active is None else active.binding.action)
         self.show_status()
 
@@ -224,17 +224,19 @@ class ScreenOfPanes(App[int]):
             self._show_message()
         elif event.pane is self.message_pane:
             self.bytes_pane.show_field(self.message_pane.message, self.message_pane.field)
-            self._show_about()
+            self._show_field_meaning()
         elif event.pane is self.ladder_pane:
             self.query_one(TitleBar).refresh()
         self.show_status()
 
-    def _show_about(self) -> None:
+    def _show_field_meaning(self) -> None:
         field, row = self.message_pane.field, self.message_pane.exchange
         if field is None or row is None or row.kind != "exchange":
             self.about_bar.show("", "")
             return
-        self.about_bar.show(escape_text(find_about(row, field) or field.path), describe_place(field))
+        self.about_bar.show(
+            escape_text(describe_field_meaning(row, field) or field.path), describe_bytes_of_field(field)
+        )
 
     def on_message_pane_other_row_wanted(self, event: MessagePane.OtherRowWanted) -> None:
         """Show the message of another row."""
@@ -306,7 +308,7 @@ class ScreenOfPanes(App[int]):
     async def action_quit(self) -> None:
         self.exit(int(Exit.DONE))
 
-    def _panes_shown(self) -> list[LinePane]:
+    def _list_shown_panes(self) -> list[LinePane]:
         panes: list[LinePane] = [self.view]
         if self.is_message_shown:
             panes.append(self.message_pane)
@@ -315,7 +317,7 @@ class ScreenOfPanes(App[int]):
         return panes
 
     def _focus_pane(self, step: int) -> None:
-        panes = self._panes_shown()
+        panes = self._list_shown_panes()
         if len(panes) == 1:
             self.show_notice("there is no other pane")
         at = panes.index(self.focused) if self.focused in panes else 0

@@ -56,21 +56,23 @@ def list_words_of_filters(text: str, names: Mapping[str, Iterable[str]]) -> Iter
     if before[0].lower() not in (*_KEYWORDS, "(", "&&", "||", "!") and not head.endswith("("):
         return
     begun = word.lower()
-    for path in _list_paths():
+    for path in _list_body_paths():
         if "." not in word and path.rpartition(".")[2].startswith(begun):
             yield head + path, "a field of bodies"
     for field, known in names.items():
         yield from (
-            (f"{head}{field} == {_quote(name)}", f"a {field}") for name in sorted(known) if begun in name.lower()
+            (f"{head}{field} == {_quote_name_if_needed(name)}", f"a {field}")
+            for name in sorted(known)
+            if begun in name.lower()
         )
 
 
-def _quote(name: str) -> str:
+def _quote_name_if_needed(name: str) -> str:
     return name if _PLAIN.fullmatch(name) else quote_filter_text(name)
 
 
 @cache
-def _list_paths() -> list[str]:
+def _list_body_paths() -> list[str]:
     """Paths of fields in bodies, those that are least deep first."""
     from decoders.filters.filter_field_table import BODIES
     from decoders.filters.parse_expression import all_body_paths

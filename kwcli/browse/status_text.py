@@ -8,7 +8,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import escape_text, format_rfc3339
 from kwcli.browse.background_processes.read_into_spool import ReadingEnded
 from kwcli.browse.background_work_and_source import Source
-from kwcli.browse.panes.title_status_and_key_bars import format_bar
+from kwcli.browse.panes.title_status_and_key_bars import format_progress_bar
 from kwcli.filter_options import WENT_WRONG
 from kwcli.output.short_texts import count_of, find_zone
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kwcli.browse.panes.list_pane import ListPane
     from kwcli.browse.row_filter import FoundRows
 
-__all__ = ["Reading", "describe_rows"]
+__all__ = ["Reading", "format_status_texts"]
 
 
 class Reading(NamedTuple):
@@ -28,7 +28,7 @@ class Reading(NamedTuple):
     ended: ReadingEnded | None
 
 
-def describe_rows(
+def format_status_texts(
     reading: Reading, rows: SpooledRows, pane: ListPane, found: FoundRows | None, zone: str, said: str = ""
 ) -> tuple[str, str]:
     """What is shown, on the left; the day, the position and how far reading and searching are, on the right.
@@ -51,13 +51,13 @@ def describe_rows(
         day = find_zone(zone).format_exact_time(format_rfc3339(row.time_ns))
         right = f"{day[:10]} {right}"
     if ended is None and source.size:
-        right = f"{format_bar(reading.taken, source.size)}  {right}"
+        right = f"{format_progress_bar(reading.taken, source.size)}  {right}"
     elif ended is None:
         right = f"live{' ▼' if pane.follows else ''}  {right}"
     elif ended.full:
         parts.insert(0, "the spool is full: narrow by --since, --port, or give more by --spool")
     elif found is not None and found.until < rows.end:
-        right = f"searched {format_bar(found.until, rows.end)}  {right}"
+        right = f"searched {format_progress_bar(found.until, rows.end)}  {right}"
     return " · ".join(map(escape_text, parts)), right
 
 

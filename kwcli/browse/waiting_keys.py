@@ -42,7 +42,7 @@ class Screens(Protocol):
     def screen(self) -> Any:
         """The screen at the top."""
 
-    def find_what_is_awaited(self, key: str) -> str:
+    def describe_what_key_waits_for(self, key: str) -> str:
         """What a key has to wait for, as in "looking for findings"; empty where it can be done."""
 
     async def pass_key(self, event: Key) -> None:
@@ -61,7 +61,7 @@ class WaitingKeys:
         self._marked: Any = None  # the pane that the marker was given to
         self.is_busy = False
 
-    async def take_key(self, event: Key) -> None:
+    async def do_or_keep_key(self, event: Key) -> None:
         """Do a key, or keep it until those before it are done."""
         if event.key in _AT_ONCE:
             self._keys.clear()
@@ -81,7 +81,7 @@ class WaitingKeys:
             self._send_marker(_ROUNDS)  # what had the marker is gone
         if self.is_busy or not self._keys:
             return
-        awaited = self._app.find_what_is_awaited(self._keys[0].key)
+        awaited = self._app.describe_what_key_waits_for(self._keys[0].key)
         if awaited:
             count = len(self._keys)
             said = "this key waits" if count == 1 else f"{count} keys wait"
@@ -98,7 +98,7 @@ class WaitingKeys:
         self._marked = self._app.screen if target is None else target
         self._marked.post_message(KeyPassed(left))
 
-    async def take_marker(self, passed: KeyPassed) -> None:
+    async def handle_marker(self, passed: KeyPassed) -> None:
         """Go on once the marker was everywhere."""
         if passed.left > 1 or not self._is_ready:
             self._send_marker(max(passed.left - 1, 1))

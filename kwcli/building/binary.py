@@ -64,7 +64,7 @@ def build_binary(target: Path, base: Path | None = None) -> tuple[int, int]:
         for name in _UNUSED:
             shutil.rmtree(packages / name, ignore_errors=True)
         for library in packages.rglob("*.so*"):
-            _strip(library)
+            _strip_debug_symbols(library)
         _compile_modules(tree)
         glibc = find_glibc_version(tree)
         _write_binary(target, launcher.read_bytes(), tree)
@@ -86,31 +86,31 @@ def _copy_python(base: Path, tree: Path) -> str:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     parts = [tree / "bin" / "python3", *(tree / folder / "lib-dynload").glob("*.so")]
     env = {**os.environ, "LD_LIBRARY_PATH": f"{base}:{base / 'lib'}"}
-    for name, place in sorted({found for part in parts for found in _list_linked(part, env)}):
+    for name, place in sorted({found for part in parts for found in _list_linked_libraries(part, env)}):
         if _OF_GLIBC.fullmatch(name) is None:
             shutil.copy(place, tree / "lib" / name)
     for part in parts:
-        _strip(part)
+        _strip_debug_symbols(part)
     for library in (tree / "lib").glob("*.so*"):
-        _strip(library)
-        _set_search_path(library, "$ORIGIN")
-    _set_search_path(parts[0], "$ORIGIN/../lib")
+        _strip_debug_symbols(library)
+        _set_library_search_path(library, "$ORIGIN")
+    _set_library_search_path(parts[0], "$ORIGIN/../lib")
     for part in parts[1:]:
-        _set_search_path(part, "$ORIGIN/../..")
+        _set_library_search_path(part, "$ORIGIN/../..")
     return version
 
 
-def _list_linked(part: Path, env: dict[str, str]) -> list[tuple[str, str]]:
+def _list_linked_libraries(part: Path, env: dict[str, str]) -> list[tuple[str, str]]:
     listed = subprocess.run(["ldd", part], capture_output=True, text=True, check=True, env=env).stdout
     return [(match[1], match[2]) for match in _LINKED.finditer(listed)]
 
 
-def _strip(part: Path) -> None:
+def _strip_debug_symbols(part: Path) -> None:
     part.chmod(0o755)
     subprocess.run(["strip", "--strip-unneeded", part], check=True)
 
 
-def _set_search_path(part: Path, path: str) -> None:
+def _set_library_search_path(part: Path, path: str) -> None:
     """Have the loader look for libraries there: LD_LIBRARY_PATH would reach what kw starts, ssh for one."""
     subprocess.run(["patchelf", "--force-rpath", "--set-rpath", path, part], check=True)
 

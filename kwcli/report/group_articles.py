@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from decoders.wire.format_and_escape_text import escape_text, format_latency
-from kwcli.analyses.draw_group_page import MemberNames, format_assignment, format_cause
+from kwcli.analyses.draw_group_page import MemberNames, format_assignment, format_rebalance_cause
 from kwcli.output.short_texts import count_of, cut
 from kwcli.report.build_report import Report, format_report_time, parse_rfc3339_ns
 
@@ -110,15 +110,18 @@ def _format_generation_rows(timeline: Sequence[Row], names: MemberNames) -> Iter
     for its in shown:
         took = "–" if its["took_ms"] is None else format_latency(its["took_ms"])
         waits = [
-            (member["waited_ms"], names.name_of(member)) for member in its["members"] if member["waited_ms"] is not None
+            (member["waited_ms"], names.name_of_member(member))
+            for member in its["members"]
+            if member["waited_ms"] is not None
         ]
         longest = max(waits, default=None)
         waited = "–" if longest is None else f"{format_latency(longest[0])} {longest[1]}"
-        why = format_cause(its["cause"], names).removeprefix(": ") or "–"
+        why = format_rebalance_cause(its["cause"], names).removeprefix(": ") or "–"
         reasons = "; ".join(escape_text(reason) for reason in its["reasons"])
         why += f" ({reasons})" if reasons and reasons not in why else ""
         members = [
-            f"{names.name_of(member)} {format_assignment(member['assignment'])}" for member in its["members"][:MEMBERS]
+            f"{names.name_of_member(member)} {format_assignment(member['assignment'])}"
+            for member in its["members"][:MEMBERS]
         ]
         members += [f"and {len(its['members']) - MEMBERS:,} more"] if len(its["members"]) > MEMBERS else []
         yield (

@@ -63,7 +63,7 @@ class ReportRenderer(AnswerRenderer):
         self._within = within
         self.breaking = 0
 
-    def make_empty(self) -> ReportRenderer:
+    def make_empty_copy(self) -> ReportRenderer:
         """A renderer like this one that has seen nothing."""
         return ReportRenderer(self._env, self._settings, self._target, self._html_path, self._within)
 

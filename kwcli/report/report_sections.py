@@ -12,13 +12,13 @@ from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
 from kwcli.analyses.csv_and_table_columns import format_topic_schemas
 from kwcli.analyses.draw_transaction_page import (
-    format_age,
-    format_holds,
-    format_producer,
+    format_held_back_partitions,
+    format_producer_id_and_epoch,
+    format_transaction_age,
     format_transaction_state,
     format_written_partitions,
 )
-from kwcli.analyses.render_answer import flatten_value, format_software
+from kwcli.analyses.render_answer import format_software, format_value_on_one_line
 from kwcli.report.build_report import Report, find_rows_at_path, format_report_time
 from kwcli.stats.statistics_as_text import OTHERS, explain_row_of_others, format_packets, format_rate
 
@@ -302,7 +302,9 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
         (
             ReportColumn(
                 "client",
-                _make_title_cell(lambda row: escape_text(row["client_id"] or flatten_value(row["addresses"]))),
+                _make_title_cell(
+                    lambda row: escape_text(row["client_id"] or format_value_on_one_line(row["addresses"]))
+                ),
                 0,
                 False,
                 14,
@@ -339,9 +341,11 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
         (
             _make_key_column("transactional_id"),
             ReportColumn("state", format_transaction_state, 0, False),
-            ReportColumn("age", format_age, 2),
-            ReportColumn("producer", format_producer, 4, False),
-            ReportColumn("holds", lambda row: escape_text(format_holds(row)) or NOTHING, 1, False, 14, bad=True),
+            ReportColumn("age", format_transaction_age, 2),
+            ReportColumn("producer", format_producer_id_and_epoch, 4, False),
+            ReportColumn(
+                "holds", lambda row: escape_text(format_held_back_partitions(row)) or NOTHING, 1, False, 14, bad=True
+            ),
             ReportColumn("opened by", _make_name_cell("client_id"), 3, False, 12),
             ReportColumn("partitions", format_written_partitions, 5, False, 12),
             ReportColumn("commits", _make_count_cell("commits"), 7),

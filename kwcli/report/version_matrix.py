@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from decoders.wire.format_and_escape_text import escape_text
-from kwcli.analyses.render_answer import flatten_value
+from kwcli.analyses.render_answer import format_value_on_one_line
 from kwcli.output.short_texts import cut, format_number_ranges
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def format_version_matrix(report: Report) -> Iterator[str]:
     apis = [name for name, _ in Counter(api for row in shown for api in row["apis"]).most_common()]
     audit = report["audit"] or {"clients": (), "target": ""}
     old = {
-        (row["client_id"], flatten_value(row["client_software"]), each["api"])
+        (row["client_id"], format_value_on_one_line(row["client_software"]), each["api"])
         for row in audit["clients"]
         if row["verdict"] == "breaks"
         for each in row["apis"]
@@ -42,8 +42,8 @@ def format_version_matrix(report: Report) -> Iterator[str]:
     )
     yield f'<thead><tr><th scope="col">client</th>{heads}</tr></thead><tbody>'
     for row in shown:
-        name = row["client_id"] or flatten_value(row["addresses"])
-        software = flatten_value(row["client_software"])
+        name = row["client_id"] or format_value_on_one_line(row["addresses"])
+        software = format_value_on_one_line(row["client_software"])
         more = f'<br><span class="dim">{escape(cut(escape_text(software), _NAME))}</span>' if software else ""
         cells = []
         for api in apis:

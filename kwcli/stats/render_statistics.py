@@ -172,7 +172,7 @@ class Stats(FoldRenderer):
             "give fewer dimensions or a longer --bucket",
         )
 
-    def make_empty(self) -> Stats:
+    def make_empty_copy(self) -> Stats:
         """A renderer like this one that has seen nothing."""
         return Stats(self._asked, self._settings, self._write, self._within, self._report)
 

@@ -45,7 +45,7 @@ from decoders.wire.format_and_escape_text import format_rfc3339
 from kwcli.analyses.format_findings import (
     _NAMED,
     LINES_MAX,
-    _finding_details,
+    _list_finding_details,
     format_findings,
     format_findings_in_brief,
 )
@@ -1555,7 +1555,7 @@ def test_reasons_that_members_gave_are_said_in_text() -> None:
         "clients": ["app"],
         "reasons": reasons,
     }
-    (line,) = _finding_details({**row, "meaning": "", "remedy": "", "evidence": []}, Settings())
+    (line,) = _list_finding_details({**row, "meaning": "", "remedy": "", "evidence": []}, Settings())
     assert line.startswith("clients: app, reasons: left\\n; b")
     assert line.count("; ") + 1 == _NAMED
 

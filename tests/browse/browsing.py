@@ -41,9 +41,9 @@ class LocalWork:
         """What has come."""
         found: list[Any] = []
         while self.held and len(found) < most and not self.waits:
-            self.searcher.take_message(self.held[0])
+            self.searcher.handle_message(self.held[0])
             found.append(self.held.popleft())
-        self.searcher.work()
+        self.searcher.work_on_questions()
         while self.answers:
             found.append(self.answers.popleft())
         return found
@@ -51,7 +51,7 @@ class LocalWork:
     def send_question(self, question: Any) -> None:
         """Ask the searcher."""
         self.asked.append(question)
-        self.searcher.take_message(question)
+        self.searcher.handle_message(question)
 
     def stop(self) -> None:
         """Note that the processes were ended."""
@@ -105,7 +105,7 @@ class Browsing:
     async def settle(self, pilot: Pilot[int]) -> None:
         """Take all that is to come, until nothing changes."""
         for _ in range(500):
-            self.app.take_messages()
+            self.app.apply_new_messages()
             await pilot.pause()
             while self.app.waiting_keys.is_busy and self.app.return_value is None:
                 await pilot.pause()
@@ -114,7 +114,7 @@ class Browsing:
                 break
             if reading:
                 await pilot.pause(0.001)
-        self.app.take_messages()
+        self.app.apply_new_messages()
         await pilot.pause()
 
     async def wait_for_pause(self, pilot: Pilot[int]) -> None:
@@ -126,7 +126,7 @@ class Browsing:
     @property
     def searching(self) -> bool:
         """Whether the searcher still has blocks to look at."""
-        return bool(self.work.answers) or self.work.searcher.work() or bool(self.work.answers)
+        return bool(self.work.answers) or self.work.searcher.work_on_questions() or bool(self.work.answers)
 
 
 Steps = Callable[[Browsing, "Pilot[int]"], Any]

@@ -15,9 +15,9 @@ from decoders.exchanges.exchange import Exchange
 from kwcli.browse.background_processes.export_rows import RowExporter
 from kwcli.browse.background_processes.read_into_spool import ReadingEnded, SpoolingRun
 from kwcli.browse.background_processes.search_spool import RowFinder
-from kwcli.browse.message_tree.message_fields import FieldReader, find_about
+from kwcli.browse.message_tree.message_fields import FieldReader, describe_field_meaning
 from kwcli.browse.quick_filters import QUICK_FILTERS
-from kwcli.browse.row_filter import decodes_values
+from kwcli.browse.row_filter import does_filter_decode_values
 from tests.browse.browsing import TOUR, Browsing, run_steps
 from tests.browse.test_wire_text import list_rows
 
@@ -102,7 +102,7 @@ def test_an_error_code_of_a_record_is_no_error_of_kafka(tmp_path: Path) -> None:
     (row,) = list_rows(browsing)
     assert row.kind == "exchange"
     for field in FieldReader(row, browsing.settings).read_all().fields:
-        about = find_about(row, field)
+        about = describe_field_meaning(row, field)
         if ".value" in field.path and field.path.endswith("error_code"):
             seen.append(about)
     assert seen == [""] * len(VALUES)
@@ -116,7 +116,7 @@ def test_an_error_code_that_kafka_declares_says_what_it_means(tmp_path: Path) ->
     (row,) = list_rows(browsing)
     assert row.kind == "exchange"
     fields = FieldReader(row, browsing.settings).read_all().fields
-    (about,) = [find_about(row, each) for each in fields if each.path == "error_code"]
+    (about,) = [describe_field_meaning(row, each) for each in fields if each.path == "error_code"]
     assert about.startswith("REQUEST_TIMED_OUT: ")
 
 
@@ -135,7 +135,7 @@ def test_an_api_without_a_name_is_filtered_by_its_number(tmp_path: Path) -> None
             assert app.list_pane.count_lines() == 1
             app.filter_by("")
             await browsing.settle(pilot)
-        assert not decodes_values("api == UNKNOWN(999)")
+        assert not does_filter_decode_values("api == UNKNOWN(999)")
         row = app.list_pane.row
         assert row is not None
         assert row.kind == "exchange"

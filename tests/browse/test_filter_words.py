@@ -63,7 +63,7 @@ def test_a_time_means_the_same_while_it_is_typed_and_where_nothing_is_listed() -
     async def steps(browsing: Browsing, pilot: Any) -> None:
         browsing.app._set_zone("Europe/London")  # it had +01:00 all through 1970
         for _ in range(2):
-            assert browsing.app._read_filter("time >= 23:59") == "time >= 23:59+00:00"
+            assert browsing.app._put_zone_offsets_in_filter("time >= 23:59") == "time >= 23:59+00:00"
             browsing.app.filter_by("client_id == nobody")
             await browsing.settle(pilot)
 
@@ -100,7 +100,7 @@ def test_keys_are_done_after_the_terminal_lost_the_focus() -> None:
 def test_a_time_behind_the_last_one_that_can_be_written_is_late() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         browsing.app._set_zone("America/New_York")
-        browsing.app._apply_time("9999-12-31 23:59")
+        browsing.app._go_to_typed_time("9999-12-31 23:59")
         await browsing.settle(pilot)
         assert "no row is as late as" in browsing.screen_text
 

@@ -129,7 +129,7 @@ def test_records_that_are_left_out_are_counted_over_all_batches_of_a_side(monkey
         field = TreeField(
             "response", f"responses[0].records[{batch}].records", "  records", "30 B", "", [(0, 30, False)]
         )
-        lines += list(record_lines.add_record_lines(compressed.add_below(field), {}))
+        lines += list(record_lines.add_record_lines(compressed.add_records_below(field), {}))
     assert [line.path.rpartition(".")[2] for line in lines if line.is_record] == ["records[0]", "records[1]"]
     left_out = [(line.path, line.name.strip(), line.text) for line in lines if "not shown" in line.name]
     assert left_out == [
@@ -159,7 +159,7 @@ def test_a_record_goes_to_the_top_also_where_the_lines_below_it_are_read_later(m
         pane = browsing.app.message_pane
         browsing.app.list_pane.move_to(20)
         await pilot.press("d")
-        browsing.app.take_messages()  # the row with records is found
+        browsing.app.apply_new_messages()  # the row with records is found
         await pilot.pause()
         assert pane.is_reading
         while slices:

@@ -25,7 +25,7 @@ def release_blocks(browsing: Browsing, count: int) -> None:
         released.append(browsing.work.held.popleft())
         count -= isinstance(released[-1], NewBlock)
     for message in released:
-        browsing.work.searcher.take_message(message)
+        browsing.work.searcher.handle_message(message)
     browsing.work.answers.extend(released)
 
 
@@ -138,7 +138,7 @@ def test_ten_thousand_rows_a_second_leave_the_list_and_the_memory_as_they_are() 
             released = [*browsing.work.held]
             browsing.work.held.clear()
             browsing.work.answers.extend(released)
-            browsing.app.take_messages()
+            browsing.app.apply_new_messages()
             if step < 36:
                 await pilot.press("j" if step % 2 else "k")
                 number, top = pane.number_at(pane.cursor), pane.number_at(pane.scroll_offset.y)

@@ -80,7 +80,7 @@ def test_a_row_is_looked_for_in_the_list_once_however_many_parts_come() -> None:
     steps.begin_step(1, from_here=True)
     for first in range(0, rows, block):
         end = first + block
-        steps.take_part(RowsFound(1, array("Q", range(first + 1, end, 2)).tobytes(), end))
+        steps.take_answer_part(RowsFound(1, array("Q", range(first + 1, end, 2)).tobytes(), end))
         notice = steps.go_on(pane, rows, rows)[1]  # type: ignore[arg-type]  # as much of it as is used
     assert notice == "no further row with records"
     assert pane.searches == rows / 2

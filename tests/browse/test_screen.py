@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("textual", reason="kw browse needs textual")
 
-from kwcli.browse.actions import ACTIONS, PLACES, key_names
+from kwcli.browse.actions import ACTIONS, PLACES, list_key_labels
 from kwcli.browse.app import BrowseApp
 from kwcli.browse.panes.bytes_pane import BytesPane
 from kwcli.browse.panes.findings_pane import FindingsPane
@@ -58,7 +58,7 @@ def test_a_key_has_one_meaning_at_a_place() -> None:
 def test_help_lists_every_action() -> None:
     lines = list_help_lines()
     for action in ACTIONS:
-        assert ("  ".join(key_names(action.keys)), action.text) in lines
+        assert ("  ".join(list_key_labels(action.keys)), action.text) in lines
 
 
 @pytest.mark.long

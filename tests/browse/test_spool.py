@@ -95,6 +95,6 @@ def test_names_of_topics_and_nodes_come_with_the_blocks() -> None:
     for message in browsing.work.collect_messages(1000):
         if isinstance(message, NewBlock):
             browsing.rows.add_block(message)
-    assert {"orders", "payments"} <= browsing.rows.names_of("topics")
-    assert browsing.rows.names_of("nodes") == {"1", "2", "3"}
-    assert browsing.rows.names_of("groups") == set()
+    assert {"orders", "payments"} <= browsing.rows.names_of_kind("topics")
+    assert browsing.rows.names_of_kind("nodes") == {"1", "2", "3"}
+    assert browsing.rows.names_of_kind("groups") == set()

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("textual", reason="kw browse needs textual")
 
-from kwcli.browse.actions import ACTIONS, key_names
+from kwcli.browse.actions import ACTIONS, list_key_labels
 from kwcli.browse.panes.help_screen import list_help_lines
 from tests.browse.browsing import Browsing, run_steps
 
@@ -53,7 +53,7 @@ def test_a_task_is_done_by_keys_that_the_help_shows(task: Task) -> None:
                 await pilot.press("enter")
             else:
                 (action, *_) = [each for each in ACTIONS if key in each.keys]
-                assert shown["  ".join(key_names(action.keys))]
+                assert shown["  ".join(list_key_labels(action.keys))]
                 await pilot.press(key)
             await browsing.settle(pilot)
         assert re.search(task.seen, browsing.screen_text), browsing.screen_text

@@ -28,7 +28,7 @@ from kwcli.browse.background_processes.share_schemas_between_processes import Ne
 from kwcli.browse.background_work_and_source import Source
 from kwcli.browse.exports.call_line import make_call_line
 from kwcli.browse.exports.cut_packets import find_reason_against_cutting, make_cutting_words
-from kwcli.browse.panes.findings_pane import describe_evidence, make_evidence_filter
+from kwcli.browse.panes.findings_pane import describe_evidence_of_filter, make_evidence_filter
 from kwcli.capture_options import CaptureOptions
 from tests.browse.browsing import TOUR, Browsing, run_steps
 from tests.browse.test_live import release_blocks
@@ -78,7 +78,7 @@ def test_gaps_times_and_unanswered_requests_are_on_the_ladder() -> None:
         await press(browsing, pilot, "c", "L")
         lines = [pane.make_line(at).text for at in range(pane.count_lines())]
         assert any("ListOffsets 0 unanswered at close" in line for line in lines)
-        browsing.app.list_pane.show_numbers(None)
+        browsing.app.list_pane.show_rows_by_number(None)
         await press(browsing, pilot, "1", "F", "g", "R")
         assert "this row is of no group" in browsing.screen_text
         await press(browsing, pilot, "j")
@@ -121,7 +121,7 @@ def test_a_ladder_is_the_same_whatever_parts_its_rows_come_in(seed: int) -> None
                 pane.cursor = generator.randrange(len(pane.steps))
             on = pane.steps[pane.cursor] if pane.steps else None
             times = array("Q", [each for pair in both[begin:end] for each in pair])
-            pane.take_part(RowsFound(1, array("Q", range(begin, end)).tobytes(), end, times.tobytes()))
+            pane.take_answer_part(RowsFound(1, array("Q", range(begin, end)).tobytes(), end, times.tobytes()))
             if on is not None and on[2] != 2:
                 assert pane.steps[pane.cursor] == on
             begin = end
@@ -184,9 +184,9 @@ def test_a_finding_quotes_what_the_broker_said() -> None:
 
 
 def test_evidence_says_of_how_many_it_is_a_part() -> None:
-    assert describe_evidence({"evidence": [{}, {}, {}], "count": 1200}) == "3 examples of 1,200"
-    assert describe_evidence({"evidence": [{}, {}], "count": 2}) == "all that show it"
-    assert describe_evidence({"count": 0}) == "all that show it"
+    assert describe_evidence_of_filter({"evidence": [{}, {}, {}], "count": 1200}) == "3 examples of 1,200"
+    assert describe_evidence_of_filter({"evidence": [{}, {}], "count": 2}) == "all that show it"
+    assert describe_evidence_of_filter({"count": 0}) == "all that show it"
 
 
 def test_the_other_side_begins_at_the_top_of_the_pane() -> None:
@@ -274,7 +274,7 @@ def test_top_of_live_traffic_is_that_of_the_last_minutes() -> None:
     for row in found:
         assert row.kind == "exchange"
         whole.add(row)
-    counter.note_end()
+    counter.note_all_rows_searched()
     assert sum(row["count"] for row, _ in answers[-1].rows) == 2 * sum(row["count"] for row in whole.rows())
 
 
@@ -476,11 +476,11 @@ def test_values_are_decoded_once_their_schemas_have_come(monkeypatch: pytest.Mon
 
 def test_what_questions_need_is_loaded_once_all_is_read() -> None:
     work = Browsing().work
-    assert not work.searcher.work()
+    assert not work.searcher.work_on_questions()
     assert work.searcher._unloaded
     while work.held:
-        work.searcher.take_message(work.held.popleft())
-    while work.searcher.work():
+        work.searcher.handle_message(work.held.popleft())
+    while work.searcher.work_on_questions():
         pass
     assert not work.searcher._unloaded
 

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("textual", reason="kw browse needs textual")
 
-from kwcli.browse.actions import ACTIONS, PLACES, WAYS, key_names
+from kwcli.browse.actions import ACTIONS, PLACES, WAYS, list_key_labels
 from kwcli.browse.message_tree.message_fields import FieldReader
 from kwcli.browse.panes.help_screen import list_help_lines
 from kwcli.browse.panes.title_status_and_key_bars import list_hints
@@ -48,7 +48,8 @@ def test_keys_come_by_their_rank_in_the_table() -> None:
     for place in PLACES:
         here = [action for action in ACTIONS if action.bar and action.where in (place, "lines", "everywhere")]
         ranks = [
-            min(each.rank for each in here if (key_names(each.keys)[0], each.bar) == hint) for hint in list_hints(place)
+            min(each.rank for each in here if (list_key_labels(each.keys)[0], each.bar) == hint)
+            for hint in list_hints(place)
         ]
         assert ranks == sorted(ranks)
         assert ranks[0] == 0
@@ -73,7 +74,7 @@ SEEN: Final = {
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way[1])
 def test_the_ways_that_the_help_begins_with_lead_there(way: tuple[tuple[str, ...], str]) -> None:
     keys, text = way
-    written = " ".join(key_names(keys))
+    written = " ".join(list_key_labels(keys))
     assert (written, text) in list_help_lines()[: len(WAYS) + 1]
     assert {*keys} <= {"9"} | {key for action in ACTIONS for key in action.keys}
 

@@ -179,7 +179,7 @@ def test_what_the_evidence_is_of_a_finding_stays() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         app = browsing.app
         await press(browsing, pilot, "3", "enter")
-        said = app._earlier.describe_evidence(app.row_filter.text)
+        said = app._earlier.describe_evidence_of_filter(app.row_filter.text)
         assert said
         assert said in await press(browsing, pilot, "j", "enter", "j")
         assert said not in await press(browsing, pilot, "escape", "F")

@@ -35,7 +35,7 @@ class TopCounter:
 
     def __init__(self, asked: CountTop, searcher: Searcher) -> None:
         self._asked, self._send = asked, searcher.send
-        self._sums, self._wrong, self._slowest = self._make_sums()
+        self._sums, self._wrong, self._slowest = self._make_empty_statistics()
         self._before: tuple[Statistics, Statistics, Slowest] | None = None
         selection = parse(WENT_WRONG)
         self._went_wrong = selection.matches
@@ -44,7 +44,7 @@ class TopCounter:
         self._until = 0
         self._latest_s = time.monotonic()
 
-    def _make_sums(self) -> tuple[Statistics, Statistics, Slowest]:
+    def _make_empty_statistics(self) -> tuple[Statistics, Statistics, Slowest]:
         """Sums of all exchanges, of those that failed or were never answered, and the slowest."""
         by = (self._asked.by,)
         return Statistics(by, "latency", over_time=True), Statistics(by, "latency"), Slowest(SLOWEST)
@@ -56,21 +56,21 @@ class TopCounter:
                 continue
             if self._asked.window and row.time_ns - self._sums.first_ns > _WINDOW_NS and self._sums.first_ns:
                 self._before = self._sums, self._wrong, self._slowest
-                self._sums, self._wrong, self._slowest = self._make_sums()
+                self._sums, self._wrong, self._slowest = self._make_empty_statistics()
             self._sums.add(row)
             if self._went_wrong(row):
                 self._wrong.add(row)
             self._slowest.add(row)
         self._until = first + len(rows)
         if time.monotonic() - self._latest_s > _EVERY_S:
-            self.note_end()
+            self.note_all_rows_searched()
 
-    def note_end(self) -> None:
+    def note_all_rows_searched(self) -> None:
         """Send the counts so far."""
         self._latest_s = time.monotonic()
         sums, wrong, slowest = self._sums, self._wrong, self._slowest
         if self._before is not None:
-            sums, wrong, slowest = self._make_sums()
+            sums, wrong, slowest = self._make_empty_statistics()
             for one, two, three in (self._before, (self._sums, self._wrong, self._slowest)):
                 sums.merge(one)
                 wrong.merge(two)

@@ -41,9 +41,9 @@ class CauseFinder:
             self._doctor.observe_connection_end(each)
         self._until = first + len(rows)
         if time.monotonic() - self._latest_s > _EVERY_S:
-            self.note_end()
+            self.note_all_rows_searched()
 
-    def note_end(self) -> None:
+    def note_all_rows_searched(self) -> None:
         """Send what was found so far."""
         self._latest_s = time.monotonic()
         self._doctor.set_capture_faults(self._searcher.faults)

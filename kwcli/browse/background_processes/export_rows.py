@@ -77,7 +77,7 @@ class RowExporter:
         self.done = True
         self._send(RowsExported(self._asked.number, self._asked.path, self._count))
 
-    def note_end(self) -> None:
+    def note_all_rows_searched(self) -> None:
         """End the file where there was no row to look at; else the end is where all rows wanted were written."""
         if not self.done and not self._asked.until:
             with self._deleting_at_failure():

@@ -81,7 +81,7 @@ class Processes:
                 os.kill(pid, signal.SIGTERM)
         until = time.monotonic() + _PATIENCE_S
         for pid in self._pids:
-            while not _has_ended(pid):
+            while not _has_process_ended(pid):
                 if time.monotonic() > until:
                     with suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
@@ -91,7 +91,7 @@ class Processes:
                 time.sleep(0.005)
 
 
-def _has_ended(pid: int) -> bool:
+def _has_process_ended(pid: int) -> bool:
     try:
         return os.waitpid(pid, os.WNOHANG)[0] != 0
     except ChildProcessError:

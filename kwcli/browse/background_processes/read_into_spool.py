@@ -91,7 +91,7 @@ class _SpoolRenderer:
 
     def __init__(self, run: SpoolingRun) -> None:
         self._write_rows = run.write_rows
-        self._write_rest = run.write_rest
+        self._write_rest = run.write_waiting_rows
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
@@ -131,7 +131,7 @@ class SpoolingRun:
             hear=lambda sentences: self._send(CaptureFaults([*sentences])),
             needs_file_names=several,
             remembers=True,
-            ended=self._note_end,
+            ended=self._add_connection_end,
         )
         self._run = ReadingRun(env, settings._replace(quiet=capture.is_live), capture, filters, view=view)
         self.captures: Captures | None = None
@@ -179,7 +179,7 @@ class SpoolingRun:
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
-    def _find_writer(self) -> SpoolWriter:
+    def _get_or_make_spool_writer(self) -> SpoolWriter:
         if self._writer is None:
             topics = self._run.topics
             self._writer = SpoolWriter(self._spool, topics, wraps=self._live)
@@ -187,7 +187,7 @@ class SpoolingRun:
 
     def write_rows(self, rows: list[Settled]) -> None:
         """Pack rows; write a block when it is whole, or when its rows have waited long enough."""
-        writer = self._find_writer()
+        writer = self._get_or_make_spool_writer()
         for row in rows:
             if row.kind == "exchange" and row.api_key in NODE_LISTS:
                 writer.nodes.add_brokers(row.view("response"))
@@ -204,16 +204,16 @@ class SpoolingRun:
         if self.captures is not None:
             self._send(ReadProgress(self.captures.taken))
 
-    def write_rest(self) -> None:
+    def write_waiting_rows(self) -> None:
         """Write the rows that wait for others."""
-        writer = self._find_writer()
+        writer = self._get_or_make_spool_writer()
         if writer.waiting:
             self._write_block(writer)
         self._schemas.send_new_schemas(self._send)
 
-    def _note_end(self, ended: Ended) -> None:
-        writer = self._find_writer()
-        writer.add_end(ended)
+    def _add_connection_end(self, ended: Ended) -> None:
+        writer = self._get_or_make_spool_writer()
+        writer.add_connection_end(ended)
         if writer.waiting >= 4 * BLOCK_ROWS:
             self._write_block(writer)
 

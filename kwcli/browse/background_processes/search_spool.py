@@ -51,7 +51,7 @@ class Question(Protocol):
     def add_block(self, first: int, rows: list[Settled], ended: list[Ended]) -> None:
         """Take the rows of a block, the first of which has this number."""
 
-    def note_end(self) -> None:
+    def note_all_rows_searched(self) -> None:
         """Note that all rows so far were taken; more may come."""
 
 
@@ -85,7 +85,7 @@ class RowFinder:
                 _count_failure(failures, rows[at])
         self._send(RowsFound(self._asked.number, numbers.tobytes(), first + len(rows), times.tobytes(), failures))
 
-    def note_end(self) -> None:
+    def note_all_rows_searched(self) -> None:
         """Do nothing: each part was sent."""
 
 
@@ -112,7 +112,7 @@ class Searcher:
         self.ended = False
         self._unloaded = [*dict.fromkeys(module for module, _ in QUESTIONS.values())]  # what questions still need
 
-    def take_message(self, message: object) -> None:
+    def handle_message(self, message: object) -> None:
         """Take a message of the reader or of the screen."""
         if isinstance(message, NewBlock):
             self._rows.add_block(message)
@@ -145,7 +145,7 @@ class Searcher:
         """Sends an answer to the screen."""
         return self._send
 
-    def work(self) -> bool:
+    def work_on_questions(self) -> bool:
         """Let each question take a block; False where there was nothing to do.
 
         Once all is read, and nobody asks, what the next questions need is loaded, a module at a time.
@@ -177,7 +177,7 @@ class Searcher:
             return True
         if number not in self._told_end:
             self._told_end.add(number)
-            question.note_end()
+            question.note_all_rows_searched()
         return False
 
     def serve(self, connections: list[Connection]) -> None:
@@ -192,12 +192,12 @@ class Searcher:
                 connection: Connection = each  # type: ignore[assignment]  # only these were given
                 try:
                     while connection.poll():
-                        self.take_message(connection.recv())
+                        self.handle_message(connection.recv())
                 except (EOFError, OSError):
                     if connection is screen:
                         return
                     left.remove(connection)
-            worked = self.work()
+            worked = self.work_on_questions()
 
 
 # The class of a question → the module beside this one, and the class in it, that answers it; loaded when it is asked.

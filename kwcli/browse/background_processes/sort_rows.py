@@ -26,7 +26,7 @@ _EVERY_S: Final = 2.0
 _WAITED: Final = 1e15
 
 
-def _flatten_key(key: Any) -> tuple[float, int]:
+def _flatten_sort_key(key: Any) -> tuple[float, int]:
     """A key of ORDERS as a number and a time in ns: those of `latency` are longer by whether the exchange waited."""
     if isinstance(key, int):
         return 0.0, key
@@ -61,22 +61,22 @@ class RowSorter:
         matches, key = self._matches, self._key
         for at, row in enumerate(rows, first):
             if matches is None or (row.kind == "exchange" and matches(row)):
-                rank, time_ns = self._find_gap(row) if key is None else _flatten_key(key(row))
+                rank, time_ns = self._measure_silence_before_row(row) if key is None else _flatten_sort_key(key(row))
                 self._found.append(at)
                 self._ranks.append(rank)
                 self._times.append(time_ns)
         self._until = first + len(rows)
         if time.monotonic() - self._latest_s > _EVERY_S:
-            self.note_end()
+            self.note_all_rows_searched()
 
-    def _find_gap(self, row: Settled) -> tuple[float, int]:
+    def _measure_silence_before_row(self, row: Settled) -> tuple[float, int]:
         """The time before a row without any, in ns and below 0, so that the longest is first; and the row's own."""
         time_ns, ended_ns = row.time_ns, row.response_ns if row.kind == "exchange" else None
         gap_ns = max(time_ns - self._latest_ns, 0) if self._latest_ns else 0
         self._latest_ns = max(self._latest_ns, time_ns, ended_ns or 0)
         return float(-gap_ns), time_ns
 
-    def note_end(self) -> None:
+    def note_all_rows_searched(self) -> None:
         """Send all rows so far."""
         order = sorted(range(len(self._found)), key=self._times.__getitem__)
         order.sort(key=self._ranks.__getitem__)

@@ -132,7 +132,7 @@ class SpoolWriter:
         self._packer.add((row,))
         self._exchanges += row.kind == "exchange"
 
-    def add_end(self, ended: Ended) -> None:
+    def add_connection_end(self, ended: Ended) -> None:
         """Add the end of a connection to the block."""
         info = ended.connection_info
         self._ended.append(((info.number, info.client, info.broker, info.began_ns), ended.export()))
@@ -143,7 +143,7 @@ class SpoolWriter:
         packed = self._packer.finish()
         data = self._compressor.compress(pickle.dumps((packed, self._ended, self._frames.getvalue()), 5))
         data = _HEAD.pack(self._number, len(data), crc32(data)) + data
-        lost = self._find_room(len(data))
+        lost = self._place_next_block(len(data))
         self._spool.write_at(self._at, data)
         place = self._at
         self._kept.append((place, place + len(data)))
@@ -157,7 +157,7 @@ class SpoolWriter:
         named = [(identity, name) for identity, (name, _) in names]
         return NewBlock(place, len(data), rows, exchanges, named, nodes, lost)
 
-    def _find_room(self, size: int) -> int:
+    def _place_next_block(self, size: int) -> int:
         """Set the place of the next block; returns how many blocks it overwrites."""
         lost = 0
         if self._at + size > self._spool.capacity:
@@ -273,7 +273,7 @@ class SpooledRows:
 
         return Ended.make_resumed(ConnectionInfo(*info, self.topics), state)
 
-    def names_of(self, what: str) -> set[str]:
+    def names_of_kind(self, what: str) -> set[str]:
         """The names of a kind that the traffic has told: `topics`, `nodes`; others are not known here."""
         if what == "topics":
             return {name for name, _ in self.topics.names.values()}

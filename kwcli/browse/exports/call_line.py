@@ -31,12 +31,12 @@ def make_call_line(exchange: Exchange, settings: Settings) -> str:
     body = to_json_dict(exchange, Options(True, settings.reveal_secrets))["request"]
     if not isinstance(body, dict):
         return ""
-    words = ["kw", "call", exchange.api, "--api-version", str(exchange.api_version), *_make_words(body)]
+    words = ["kw", "call", exchange.api, "--api-version", str(exchange.api_version), *_make_body_words(body)]
     line = " ".join(map(shlex.quote, [*words, "-b", exchange.broker]))
     return line if len(line) <= _LINE_MAX else ""
 
 
-def _make_words(body: dict[str, Any]) -> Iterator[str]:
+def _make_body_words(body: dict[str, Any]) -> Iterator[str]:
     """`timeout_ms=500`, `topics:=[{"name":"a"}]`."""
     for name, value in body.items():
         if isinstance(value, bool):

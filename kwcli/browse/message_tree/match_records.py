@@ -14,7 +14,7 @@ from decoders.filters import parse
 if TYPE_CHECKING:
     from decoders.messages.decode_record_values import RecordValueReader
 
-__all__ = ["find_json", "make_record_matcher"]
+__all__ = ["find_json_at_path", "make_record_matcher"]
 
 # The JSON of a record in, whether the filter is about it out.
 Matcher = Callable[[dict[str, Any]], bool]
@@ -40,8 +40,11 @@ def make_record_matcher(text: str, values: RecordValueReader | None) -> Matcher 
     def matches(record: dict[str, Any]) -> bool:
         row = (
             *(record.get("offset") or 0, record.get("timestamp")),
-            *(_read_bytes(record.get("key")), _read_bytes(record.get("value"))),
-            tuple((str(each.get("key")), _read_bytes(each.get("value"))) for each in record.get("headers") or ()),
+            *(_convert_json_to_bytes(record.get("key")), _convert_json_to_bytes(record.get("value"))),
+            tuple(
+                (str(each.get("key")), _convert_json_to_bytes(each.get("value")))
+                for each in record.get("headers") or ()
+            ),
             None,
         )
         return any(test(None, row) for test in tests)
@@ -49,7 +52,7 @@ def make_record_matcher(text: str, values: RecordValueReader | None) -> Matcher 
     return matches
 
 
-def _read_bytes(value: Any) -> bytes | None:
+def _convert_json_to_bytes(value: Any) -> bytes | None:
     if isinstance(value, dict):
         try:
             return base64.b64decode(value.get("base64") or "")
@@ -58,7 +61,7 @@ def _read_bytes(value: Any) -> bytes | None:
     return None if value is None else str(value).encode("utf-8", "surrogateescape")
 
 
-def find_json(value: Any, path: str) -> Any:
+def find_json_at_path(value: Any, path: str) -> Any:
     """The value at a path with indices; None where there is none."""
     for name, index in _STEP.findall(path):
         try:

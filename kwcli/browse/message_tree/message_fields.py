@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES
 from decoders.wire.format_and_escape_text import escape_text
-from kwcli.browse.message_tree.match_records import find_json
+from kwcli.browse.message_tree.match_records import find_json_at_path
 from kwcli.browse.message_tree.produced_offsets import find_produced_offsets
 from kwcli.browse.message_tree.record_lines import CompressedRecords, add_record_lines
 from kwcli.browse.message_tree.tree_field import TreeField, walk_json
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kwcli.output.hex import HexRow
     from kwcli.output.output_settings import Settings
 
-__all__ = ["FieldReader", "MessageFields", "describe_place", "find_about", "is_below"]
+__all__ = ["FieldReader", "MessageFields", "describe_bytes_of_field", "describe_field_meaning", "is_path_below"]
 
 INDEX: Final = re.compile(r"\[\d+\]")
 
@@ -60,7 +60,9 @@ class FieldReader:
         self._record = to_json_dict(exchange, options)
         self.message = MessageFields()
         self.message.is_whole = False
-        self._left = _set_folds(add_record_lines(self._iterate_fields(), find_produced_offsets(self._record)))
+        self._left = _set_paths_that_fields_fold(
+            add_record_lines(self._iterate_fields(), find_produced_offsets(self._record))
+        )
 
     def read_fields(self, most: int) -> None:
         """Read up to so many fields more."""
@@ -71,7 +73,7 @@ class FieldReader:
 
     def json_of(self, field: TreeField) -> Any:
         """The JSON of a field; None where the message has none at its path."""
-        return find_json(self._record[field.side], field.path)
+        return find_json_at_path(self._record[field.side], field.path)
 
     def add_remarks(self) -> bool:
         """Put the remarks among the fields, once all are read; returns whether there are any."""
@@ -93,7 +95,9 @@ class FieldReader:
             data = exchange.raw(side)
             if data is None and record[side] is None and record[f"{side}_size"] is None:
                 continue
-            head = TreeField(side, "", f"{ARROWS[side]} {side}", _describe_side(exchange, record, side), "head")
+            head = TreeField(
+                side, "", f"{ARROWS[side]} {side}", _describe_message_of_side(exchange, record, side), "head"
+            )
             head.fold = side
             yield head
             if data is None or exchange.record is not None:
@@ -103,7 +107,7 @@ class FieldReader:
             compressed = CompressedRecords(record)
             for row in iterate_exchange_rows(exchange, side, data, self._settings):
                 hidden += [(run.at, run.end) for run in row.runs if run.secret]
-                yield from compressed.add_below(_make_field(side, row))
+                yield from compressed.add_records_below(_make_field(side, row))
             self.message.hidden[side] = hidden
             self.message.frames[side] = data
 
@@ -112,7 +116,7 @@ def _make_field(side: Side, row: HexRow) -> TreeField:
     return TreeField(side, row.path, row.name, row.text, row.paint, [(run.at, run.end, run.secret) for run in row.runs])
 
 
-def _describe_side(exchange: Exchange, record: dict[str, Any], side: Side) -> str:
+def _describe_message_of_side(exchange: Exchange, record: dict[str, Any], side: Side) -> str:
     """`Produce 9 · 51 B · 127.0.0.1:5432 → 127.0.0.1:9092 · packet 17`."""
     size = record[f"{side}_size"]
     client, broker = named_ends(exchange)
@@ -131,7 +135,7 @@ def _describe_side(exchange: Exchange, record: dict[str, Any], side: Side) -> st
     return " · ".join(parts)
 
 
-def describe_place(field: TreeField) -> str:
+def describe_bytes_of_field(field: TreeField) -> str:
     """The side of a field, and where its bytes are: `response 0x27–28, 0 is its size`.
 
     Offsets are those of the hex dump: byte 0 is the first of the 4 bytes of the size that begins a side.
@@ -168,40 +172,40 @@ def _add_remarks(fields: list[TreeField], record: dict[str, Any]) -> None:
 # Folds
 
 
-def _set_folds(fields: Iterable[TreeField]) -> Iterator[TreeField]:
+def _set_paths_that_fields_fold(fields: Iterable[TreeField]) -> Iterator[TreeField]:
     """Give each field that has others below it, or begins an element of an array, the path that it folds."""
     before: TreeField | None = None
     field: TreeField | None = None
     for after in fields:
         if field is not None:
-            _set_fold(field, after, before)
+            _set_path_that_field_folds(field, after, before)
             yield field
         before, field = field, after
     if field is not None:
         yield field
 
 
-def _set_fold(field: TreeField, after: TreeField, before: TreeField | None) -> None:
+def _set_path_that_field_folds(field: TreeField, after: TreeField, before: TreeField | None) -> None:
     """Give a field the path that it folds, by the field after it and the one before it."""
     if field.fold or not field.path or after.side != field.side:
         return
-    if is_below(after.path, field.path):
+    if is_path_below(after.path, field.path):
         field.fold = field.path
         return
     earlier = before.path if before is not None and before.side == field.side else ""
     for match in reversed(list(INDEX.finditer(field.path))):
         element = field.path[: match.end()]
-        if is_below(after.path, element) and not is_below(earlier, element) and earlier != element:
+        if is_path_below(after.path, element) and not is_path_below(earlier, element) and earlier != element:
             field.fold = element
             break
 
 
-def is_below(path: str, above: str) -> bool:
+def is_path_below(path: str, above: str) -> bool:
     """Whether a path is inside another one."""
     return path.startswith(above) and path[len(above) : len(above) + 1] in (".", "[") and len(path) > len(above)
 
 
-def find_about(exchange: Exchange, field: TreeField) -> str:
+def describe_field_meaning(exchange: Exchange, field: TreeField) -> str:
     """What a field means, in the words of Kafka's own definitions; empty where nothing says it."""
     if field.is_record:
         return "A record: Enter unfolds its fields."

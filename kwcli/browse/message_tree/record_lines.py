@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from kwcli.browse.message_tree.match_records import find_json
+from kwcli.browse.message_tree.match_records import find_json_at_path
 from kwcli.browse.message_tree.tree_field import NOT_SHOWN, TreeField, walk_json
 from kwcli.output.short_texts import count_of
 
@@ -56,23 +56,23 @@ def add_record_lines(fields: Iterable[TreeField], produced: Mapping[str, int]) -
         if element != held.element or field.side != held.side:
             if element.startswith(f"{held.element}."):
                 held.is_record = False  # an old message that holds others
-            yield from _end_record(held)
+            yield from _make_lines_of_record(held)
             held.element, held.side, name = element, field.side, field.path.removeprefix(element)
-            held.is_record = bool(element) and (_is_nested(element) or name == ".offset")
+            held.is_record = bool(element) and (_is_record_of_batch(element) or name == ".offset")
         if not held.is_record:
             if field.path == f"{element}.base_offset" and field.text.lstrip("-").isdigit():
                 held.base = int(field.text)
             yield field
         else:
             held.fields.append(field)
-    yield from _end_record(held)
+    yield from _make_lines_of_record(held)
 
 
-def _is_nested(element: str) -> bool:
+def _is_record_of_batch(element: str) -> bool:
     return element.count("records[") > 1
 
 
-def _end_record(held: _Element) -> Iterator[TreeField]:
+def _make_lines_of_record(held: _Element) -> Iterator[TreeField]:
     """The line of a record, and its fields."""
     fields, held.fields = held.fields, []
     if not fields:
@@ -88,7 +88,7 @@ def _end_record(held: _Element) -> Iterator[TreeField]:
         line = fields.pop(0)
         line.name, line.text, line.paint = f"{label[0]} record", text, ""
     else:
-        line = TreeField(held.side, element, f"{label[0]} record", text, "", _join_runs(fields))
+        line = TreeField(held.side, element, f"{label[0]} record", text, "", _join_byte_runs(fields))
         first.name = " " * len(label[0]) + first.name[label.end() :]
     line.fold, line.is_record = element, True
     yield line
@@ -113,7 +113,7 @@ def _describe_record(element: str, fields: list[TreeField], held: _Element) -> s
     return " · ".join(parts)
 
 
-def _join_runs(fields: list[TreeField]) -> list[tuple[int, int, bool]]:
+def _join_byte_runs(fields: list[TreeField]) -> list[tuple[int, int, bool]]:
     """The bytes of all these fields, runs that follow each other as one."""
     joined: list[tuple[int, int, bool]] = []
     for field in fields:
@@ -132,7 +132,7 @@ class CompressedRecords:
         self._record = record
         self._left = _LINES_MAX
 
-    def add_below(self, field: TreeField) -> Iterator[TreeField]:
+    def add_records_below(self, field: TreeField) -> Iterator[TreeField]:
         """The field, and where it is the bytes of compressed records, the records in them."""
         yield field
         path = field.path if field.path.endswith(".records") else f"{field.path.removesuffix('.value')}.records"
@@ -159,6 +159,6 @@ def _find_compressed_batch(field: TreeField, record: dict[str, Any]) -> dict[str
     found = _ELEMENT.search(field.path)
     if name not in ("records", "value") or not field.runs or found is None or found.end() != len(above):
         return None
-    batch = find_json(record[field.side], above)  # an old message is a batch
+    batch = find_json_at_path(record[field.side], above)  # an old message is a batch
     is_one = isinstance(batch, dict) and batch.get("records") and batch.get("codec") not in (None, "none")
     return batch if is_one else None

@@ -12,7 +12,7 @@ from textual.events import Click
 from textual.message import Message
 from textual.strip import Strip
 
-from kwcli.browse.actions import bindings_of
+from kwcli.browse.actions import make_bindings_of_places
 from kwcli.browse.message_tree.message_fields import MessageFields
 from kwcli.browse.message_tree.tree_field import TreeField
 from kwcli.browse.panes.line_pane import LinePane
@@ -29,7 +29,7 @@ class BytesPane(LinePane):
     """The dump of the side that the selected field is on. `byte` is the byte that the cursor is at."""
 
     place = "bytes"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(place)]
+    BINDINGS: ClassVar[list[BindingType]] = [*make_bindings_of_places(place)]
 
     class ByteChosen(Message):
         """The cursor is at another byte."""
@@ -53,7 +53,7 @@ class BytesPane(LinePane):
         self._begins: list[int] = []
 
     @property
-    def each(self) -> int:
+    def bytes_per_line(self) -> int:
         """Bytes a line."""
         return next((count for count in (16, 8) if self.size.width >= 4 * count + 7), 4)
 
@@ -70,13 +70,13 @@ class BytesPane(LinePane):
         if self._lit and not any(begin <= self.byte < end for begin, end in self._lit):
             self.byte = self._lit[0][0]
         self.byte = max(0, min(self.byte, len(self.data) - 1))
-        self.cursor = self.byte // self.each
+        self.cursor = self.byte // self.bytes_per_line
         self.redraw_lines()
         self.show_cursor()
 
     def count_lines(self) -> int:
         """The lines of the dump; one where there are no bytes."""
-        return max(-(-len(self.data) // self.each), 1)
+        return max(-(-len(self.data) // self.bytes_per_line), 1)
 
     def render_line(self, y: int) -> Strip:
         """A line of the screen; the cursor is a byte, not a line."""
@@ -90,7 +90,7 @@ class BytesPane(LinePane):
         if not self.data:
             text = "no bytes: they are not in this source" if self._is_read else "reading …"
             return Strip([Segment(text, _DIM)])
-        count = self.each
+        count = self.bytes_per_line
         begin = at * count
         digits: list[Segment] = [Segment(f"{begin:04x}  ", _DIM)]
         texts: list[Segment] = [Segment(" ", _PLAIN)]
@@ -127,11 +127,11 @@ class BytesPane(LinePane):
     def move_to(self, at: int) -> None:
         """Put the cursor on the same column of another line."""
         line = max(0, min(at, self.count_lines() - 1))
-        self._go_to_byte(line * self.each + self.byte % self.each)
+        self._go_to_byte(line * self.bytes_per_line + self.byte % self.bytes_per_line)
 
     def _go_to_byte(self, offset: int) -> None:
         self.byte = max(0, min(offset, len(self.data) - 1))
-        self.cursor = self.byte // self.each
+        self.cursor = self.byte // self.bytes_per_line
         self.show_cursor()
         self.refresh()
         self.post_message(self.ByteChosen(self.side, self.byte))
@@ -139,8 +139,8 @@ class BytesPane(LinePane):
     def on_click(self, event: Click) -> None:
         """Go to the byte that was clicked at."""
         column = event.x + self.scroll_offset.x - 6
-        if 0 <= column < 3 * self.each:
-            self._go_to_byte((self.scroll_offset.y + event.y) * self.each + column // 3)
+        if 0 <= column < 3 * self.bytes_per_line:
+            self._go_to_byte((self.scroll_offset.y + event.y) * self.bytes_per_line + column // 3)
 
     def action_byte_forward(self) -> None:
         self._go_to_byte(self.byte + 1)

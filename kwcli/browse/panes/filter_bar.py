@@ -54,7 +54,7 @@ def describe_filter_error(text: str) -> tuple[int, str] | None:
     return None
 
 
-def _find_last_part(whole: str, text: str) -> str:
+def _cut_to_added_part(whole: str, text: str) -> str:
     """What a candidate adds to a text that is typed: its last word, or all where other words come before that."""
     return (
         (whole.rpartition(" ")[2] or whole) if whole.startswith(text) else whole[len(text.rpartition(" ")[0]) :].strip()
@@ -76,10 +76,10 @@ class FilterLine(Input):
         self._bar = bar
 
     def action_earlier_entry(self) -> None:
-        self._bar.take_from_history(-1)
+        self._bar.show_history_entry(-1)
 
     def action_later_entry(self) -> None:
-        self._bar.take_from_history(1)
+        self._bar.show_history_entry(1)
 
     def action_complete(self) -> None:
         self._bar.complete_word()
@@ -192,7 +192,7 @@ class FilterBar(Vertical):
             history.append(text)
             del history[:-_HISTORY_MAX]
 
-    def take_from_history(self, step: int) -> None:
+    def show_history_entry(self, step: int) -> None:
         """Take the entry before, or the one after, from the history."""
         history = self._history[self.ask]
         at = max(0, min(self._recalled + step, len(history)))
@@ -209,7 +209,7 @@ class FilterBar(Vertical):
             return
         text = self.line.value
         if text in self._offered:
-            self._write(self._offered[(self._offered.index(text) + 1) % len(self._offered)])
+            self._set_line_text(self._offered[(self._offered.index(text) + 1) % len(self._offered)])
             return
         found = [each for each, _ in self._complete(self.ask, text)]
         if not found:
@@ -221,12 +221,12 @@ class FilterBar(Vertical):
         if len(found) == 1 and self.ask == "filter" and not whole.endswith((".", "(")):
             whole += " "
         if len(whole) > len(text):
-            self._write(whole)
+            self._set_line_text(whole)
         elif not found[0].startswith(text):
-            self._write(found[0])
+            self._set_line_text(found[0])
             self._offered = found
 
-    def _write(self, text: str) -> None:
+    def _set_line_text(self, text: str) -> None:
         self.line.value = text
         self.line.cursor_position = len(text)
 
@@ -280,7 +280,7 @@ class FilterBar(Vertical):
         words = list(self._complete(self.ask, text))[: 4 * _CANDIDATES] if text or wrong is None else []
         fits = ""
         for whole, meaning in words:
-            word = _find_last_part(whole, text) if self.ask == "filter" else whole.rpartition(",")[2] or whole
+            word = _cut_to_added_part(whole, text) if self.ask == "filter" else whole.rpartition(",")[2] or whole
             said = f"{word} ({meaning})" if meaning and len(words) <= 3 else word
             if len(fits) + len(said) + 2 > room:
                 break

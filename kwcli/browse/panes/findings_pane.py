@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from kwcli.browse.actions import bindings_of
+from kwcli.browse.actions import make_bindings_of_places
 from kwcli.browse.background_processes.search_messages import CausesFound
 from kwcli.browse.panes.line_pane import LinePane
 from kwcli.browse.panes.styled_lines import make_strip
@@ -19,7 +19,7 @@ from kwcli.browse.panes.styled_lines import make_strip
 if TYPE_CHECKING:
     from kwcli.output.output_settings import Settings
 
-__all__ = ["FindingsPane", "describe_evidence", "make_evidence_filter"]
+__all__ = ["FindingsPane", "describe_evidence_of_filter", "make_evidence_filter"]
 
 
 def make_evidence_filter(row: dict[str, Any]) -> str:
@@ -32,7 +32,7 @@ def make_evidence_filter(row: dict[str, Any]) -> str:
     return " or ".join(parts)
 
 
-def describe_evidence(row: dict[str, Any]) -> str:
+def describe_evidence_of_filter(row: dict[str, Any]) -> str:
     """How many of the times that a finding counts its evidence shows."""
     shown, count = len(row.get("evidence") or ()), row["count"]
     return "all that show it" if shown >= count else f"{shown} examples of {count:,}"
@@ -42,7 +42,7 @@ class FindingsPane(LinePane):
     """The causes, worst first, with what they brought below them."""
 
     place = "findings"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(place)]
+    BINDINGS: ClassVar[list[BindingType]] = [*make_bindings_of_places(place)]
 
     class EvidenceWanted(Message):
         """The exchanges that show a finding are to be listed; `said` is what they are of it."""
@@ -109,7 +109,7 @@ class FindingsPane(LinePane):
         """List the exchanges that show the finding at the cursor."""
         if self.cursor < len(self._lines):
             row = self._causes[self._lines[self.cursor][1]]
-            self.post_message(self.EvidenceWanted(make_evidence_filter(row), describe_evidence(row)))
+            self.post_message(self.EvidenceWanted(make_evidence_filter(row), describe_evidence_of_filter(row)))
         else:
             self.post_notice(self.awaited or "there is no finding")
 

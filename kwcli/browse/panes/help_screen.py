@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.strip import Strip
 
-from kwcli.browse.actions import ACTIONS, PLACES, WAYS, key_names
+from kwcli.browse.actions import ACTIONS, PLACES, WAYS, list_key_labels
 from kwcli.browse.panes.line_pane import LinePane
 from kwcli.browse.panes.title_status_and_key_bars import StatusBar
 from kwcli.output.short_texts import cell_width
@@ -33,10 +33,10 @@ _WAYS = "To find, from the list"
 
 def list_help_lines() -> list[tuple[str, str]]:
     """Two texts a line: keys and what they do; a heading has no second one."""
-    lines = [(_WAYS, ""), *((" ".join(key_names(keys)), text) for keys, text in WAYS)]
+    lines = [(_WAYS, ""), *((" ".join(list_key_labels(keys)), text) for keys, text in WAYS)]
     for place, heading in PLACES.items():
         lines += [("", ""), (heading, "")]
-        lines += [("  ".join(key_names(action.keys)), action.text) for action in ACTIONS if action.where == place]
+        lines += [("  ".join(list_key_labels(action.keys)), action.text) for action in ACTIONS if action.where == place]
     return [*lines, ("", ""), ("Signs", ""), *_SIGNS]
 
 

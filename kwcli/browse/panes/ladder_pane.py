@@ -22,7 +22,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
-from kwcli.browse.actions import bindings_of
+from kwcli.browse.actions import make_bindings_of_places
 from kwcli.browse.background_processes.search_messages import RowsFound
 from kwcli.browse.background_processes.spool import BlockLost, SpooledRows
 from kwcli.browse.panes.line_pane import LinePane
@@ -57,7 +57,7 @@ class LadderPane(LinePane):
     """The ladder. `steps`: of each line its time, the number of its row, and its kind; of a gap its length."""
 
     place = "ladder"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(place)]
+    BINDINGS: ClassVar[list[BindingType]] = [*make_bindings_of_places(place)]
 
     class RowWanted(Message):
         """The message of a row is to be shown."""
@@ -93,7 +93,7 @@ class LadderPane(LinePane):
         needed = min((self._wanted or 0) + 1, self.rows.end)
         return "looking for the ladder" if self.question and self._until < needed else ""
 
-    def take_part(self, part: RowsFound) -> None:
+    def take_answer_part(self, part: RowsFound) -> None:
         """Add the arrows of some rows."""
         self._until = part.until
         numbers, times = array("Q"), array("Q")
@@ -151,16 +151,16 @@ class LadderPane(LinePane):
 
     def make_titles(self) -> Strip:
         """The line above the ladder."""
-        said = [f"ladder of {escape_text(self.about)}", *self._list_times_since()]
+        said = [f"ladder of {escape_text(self.about)}", *self._list_times_since_mark()]
         if self.size.width < _NARROW:
             said = [*said[1:], said[0]]
         return Strip([Segment(self.to_ascii(" · ".join(said)), Style(dim=True))])
 
-    def _list_times_since(self) -> list[str]:
+    def _list_times_since_mark(self) -> list[str]:
         """The time of the arrow at the cursor since the one before it, and since the mark."""
         if self.cursor >= len(self.steps) or self.steps[self.cursor][2] == _GAP:
             return []
-        time_ns, since_ns = self.steps[self.cursor][0], self._time_before(self.cursor)
+        time_ns, since_ns = self.steps[self.cursor][0], self._find_time_of_message_before(self.cursor)
         spans = [(time_ns - since_ns, "since the arrow before", "")] if self.cursor else []
         if self._marked_ns is not None:
             spans.append((time_ns - self._marked_ns, "since the mark", "mark "))
@@ -188,7 +188,7 @@ class LadderPane(LinePane):
         if self.time_form is TimeForm.RELATIVE:
             since_ns = self.steps[0][0]
         elif self.time_form is TimeForm.DELTA:
-            since_ns = self._time_before(at)
+            since_ns = self._find_time_of_message_before(at)
         when = format_row_time(time_ns, since_ns, find_zone(self.settings.zone))
         narrow = self.size.width < _NARROW
         client_cells, broker_cells = (6, 2) if narrow else (_CLIENT_CELLS, _BROKER_CELLS)
@@ -219,7 +219,7 @@ class LadderPane(LinePane):
         told = " " + (escape_text(" ".join(outcome)) or ("" if trouble else "ok"))
         return f"{head}{bad}{colors.dim}{row.api or 'answer'}{colors.off}{told.rstrip()} {colors.dim}{size}{colors.off}"
 
-    def _time_before(self, at: int) -> int:
+    def _find_time_of_message_before(self, at: int) -> int:
         for place in range(at - 1, -1, -1):
             if self.steps[place][2] != _GAP:
                 return self.steps[place][0]

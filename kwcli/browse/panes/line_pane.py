@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from kwcli.browse.actions import ACTIONS, Place, bindings_of, key_names
+from kwcli.browse.actions import ACTIONS, Place, list_key_labels, make_bindings_of_places
 
 __all__ = ["CURSOR", "LinePane"]
 
@@ -34,7 +34,7 @@ class LinePane(ScrollView, can_focus=True):
     """A pane of lines. Subclasses say how many there are, and make each; `place`: where their keys are in the table."""
 
     place: ClassVar[Place] = "lines"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of("lines")]
+    BINDINGS: ClassVar[list[BindingType]] = [*make_bindings_of_places("lines")]
     DEFAULT_CSS = """
     LinePane { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; }
     """
@@ -167,7 +167,7 @@ class LinePane(ScrollView, can_focus=True):
         if event.key.isdecimal() and (self._typed or not self._shows_other_pane(event.key)):
             self._typed = (self._typed + event.key)[:_DIGITS_MOST]
             self.post_notice(
-                f"{self._typed}: then j or k moves by so many lines, G goes to that line{self._name_view()}"
+                f"{self._typed}: then j or k moves by so many lines, G goes to that line{self._format_key_of_view()}"
             )
         elif self._typed and event.key == "escape":
             self._typed = ""
@@ -182,10 +182,10 @@ class LinePane(ScrollView, can_focus=True):
         shown = next((action.name for action in ACTIONS if digit in action.keys), "")
         return self.place in _VIEWS and bool(shown) and shown != f"show_{self.place}"
 
-    def _name_view(self) -> str:
+    def _format_key_of_view(self) -> str:
         """The key of the view that a digit shows elsewhere."""
         keys = next((action.keys for action in ACTIONS if self._typed in action.keys), ())
-        return f"; {key_names(keys)[-1]} shows the view" if keys and self.place not in _VIEWS else ""
+        return f"; {list_key_labels(keys)[-1]} shows the view" if keys and self.place not in _VIEWS else ""
 
     # -- actions -------------------------------------------------------------------------------------------------------
 

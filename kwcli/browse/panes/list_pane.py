@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from decoders.wire.format_and_escape_text import format_size
-from kwcli.browse.actions import bindings_of
+from kwcli.browse.actions import make_bindings_of_places
 from kwcli.browse.background_processes.spool import BlockLost, SpooledRows
 from kwcli.browse.panes.line_pane import LinePane
 from kwcli.browse.panes.row_times import TIME_CELLS, TimeForm, format_row_time
@@ -44,7 +44,7 @@ class ListPane(LinePane):
     """The list. `numbers`: the rows of a filter, by their number in the spool; None for all rows."""
 
     place = "list"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(place)]
+    BINDINGS: ClassVar[list[BindingType]] = [*make_bindings_of_places(place)]
 
     class MessageWanted(Message):
         """The message of the row at the cursor is to be shown."""
@@ -140,7 +140,7 @@ class ListPane(LinePane):
         """The number in the spool of the row at the cursor; None where there is none."""
         return self.number_at(self.cursor) if self.cursor < self.count_lines() else None
 
-    def show_numbers(
+    def show_rows_by_number(
         self,
         numbers: array[int] | None,
         *,
@@ -168,11 +168,11 @@ class ListPane(LinePane):
         self.redraw_lines()
         self.call_after_refresh(self.show_cursor)
 
-    def look_for_row(self, number: int | None) -> None:
+    def go_to_row_once_shown(self, number: int | None) -> None:
         """Have the cursor go to a row as soon as it is among those that are shown, or to the nearest one."""
         self._looks_for = number
 
-    def looks_for_row(self, until: int) -> bool:
+    def may_find_nearer_row(self, until: int) -> bool:
         """Whether rows that were not looked at, from `until` on, may be nearer to the one that is looked for."""
         number = self._looks_for
         return number is not None and number >= until and self.count_lines() > 0
@@ -192,7 +192,7 @@ class ListPane(LinePane):
         if number < until:
             self._looks_for = None
 
-    def take_new_rows(self) -> None:
+    def draw_new_rows(self) -> None:
         """Draw rows that have come; the line at the top stays where it is, unless the list follows."""
         lost = self.rows.first - self._lost
         if lost and self.numbers is None:
@@ -250,7 +250,7 @@ class ListPane(LinePane):
         return self._lines
 
     @property
-    def _has_sizes_for_times(self) -> bool:
+    def _shows_sizes_for_times(self) -> bool:
         """Whether sizes stand where times are: rows are sorted by them, and the columns have none in this width."""
         return self._order == "size" and not self.text_lines.layout.sent
 
@@ -278,7 +278,7 @@ class ListPane(LinePane):
             titles = Strip([Segment(self.to_ascii(chosen.titles), _DIM)])
             return titles.crop_extend(left, left + self.size.width, _DIM)
         strip = make_strip(self.to_ascii(self.text_lines.column_titles_line()))
-        title = "gap before" if self._gaps is not None else "sent     got" if self._has_sizes_for_times else ""
+        title = "gap before" if self._gaps is not None else "sent     got" if self._shows_sizes_for_times else ""
         if title or self.time_form is not TimeForm.ABSOLUTE:
             title = title or self.time_form.value
             strip = _replace_time(strip, f"{title:<{TIME_CELLS}}", Style(dim=True))
@@ -308,7 +308,7 @@ class ListPane(LinePane):
         strip = make_strip(self.to_ascii(line))
         if self._gaps is not None and at < len(self._gaps):
             return _replace_time(strip, format_row_time(self._gaps[at], 0, lines.zone), _DIM)
-        if self._has_sizes_for_times:
+        if self._shows_sizes_for_times:
             return _replace_time(strip, _format_sizes(row), _DIM)
         if self.time_form is TimeForm.ABSOLUTE:
             return strip

@@ -13,9 +13,9 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from kwcli.browse.actions import bindings_of
+from kwcli.browse.actions import make_bindings_of_places
 from kwcli.browse.message_tree.match_records import make_record_matcher
-from kwcli.browse.message_tree.message_fields import INDEX, FieldReader, MessageFields, is_below
+from kwcli.browse.message_tree.message_fields import INDEX, FieldReader, MessageFields, is_path_below
 from kwcli.browse.message_tree.tree_field import TreeField
 from kwcli.browse.panes.line_pane import LinePane
 from kwcli.output.short_texts import cell_width
@@ -56,7 +56,7 @@ class MessagePane(LinePane):
     """The tree. `fields` has all its lines, `shown` the places of those that no fold hides."""
 
     place = "message"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(place)]
+    BINDINGS: ClassVar[list[BindingType]] = [*make_bindings_of_places(place)]
 
     class OtherRowWanted(Message):
         """The message of the next row of the list is to be shown, or of the one before."""
@@ -145,7 +145,7 @@ class MessagePane(LinePane):
         self._reader, self._wanted, then, self._when_read = None, None, self._when_read, None
         here = self.field
         if reader.add_remarks():
-            self._refold(here)
+            self._redraw_folds(here)
         if then is not None:
             self.post_notice("", instead_of=_READING)
             then()
@@ -215,7 +215,7 @@ class MessagePane(LinePane):
             if (
                 under is not None
                 and field.side == under.side
-                and (under.is_heading or is_below(field.path, under.fold))
+                and (under.is_heading or is_path_below(field.path, under.fold))
             ):
                 continue
             under = field if self._is_folded(field) else None
@@ -225,9 +225,9 @@ class MessagePane(LinePane):
     def _set_folded(self, field: TreeField, *, folded: bool) -> None:
         if folded != self._is_folded(field):
             self._refolded ^= {(field.side, field.fold)}
-        self._refold(field)
+        self._redraw_folds(field)
 
-    def _refold(self, field: TreeField | None) -> None:
+    def _redraw_folds(self, field: TreeField | None) -> None:
         self._show_fields_from(0)
         if field is not None:
             places = [at for at, each in self._list_shown_fields() if each is field]
@@ -236,11 +236,11 @@ class MessagePane(LinePane):
         self.show_cursor()
         self.post_message(self.CursorMoved(self))
 
-    def _find_field_around(self, field: TreeField) -> TreeField | None:
+    def _find_enclosing_field(self, field: TreeField) -> TreeField | None:
         """The field that folds this one away, or begins its side."""
         for at in range(self.cursor - 1, -1, -1):
             above = self.message.fields[self._shown[at]]
-            if above.side == field.side and above.fold and (above.is_heading or is_below(field.path, above.fold)):
+            if above.side == field.side and above.fold and (above.is_heading or is_path_below(field.path, above.fold)):
                 return above
         return None
 
@@ -253,7 +253,7 @@ class MessagePane(LinePane):
     def make_line(self, at: int) -> Strip:
         """A line of the tree."""
         if not self._shown:
-            return Strip([Segment(self._describe_skipped(), Style(dim=True))])
+            return Strip([Segment(self._explain_missing_fields(), Style(dim=True))])
         field = self.message.fields[self._shown[at]]
         folded = self._is_folded(field)
         mark = _MARKS[folded] if field.fold else " "
@@ -272,7 +272,7 @@ class MessagePane(LinePane):
             ]
         )
 
-    def _describe_skipped(self) -> str:
+    def _explain_missing_fields(self) -> str:
         row = self.exchange
         if row is None:
             return "no message"
@@ -303,7 +303,7 @@ class MessagePane(LinePane):
         for far in range(0 if include else 1, count + 1):
             field = self.message.fields[(here + far * step) % count]
             if self._is_match(field):
-                self._unfold_around(field)
+                self._unfold_and_go_to_field(field)
                 return True
         return False
 
@@ -312,15 +312,15 @@ class MessagePane(LinePane):
         """The place among all fields of the one at the cursor."""
         return self._shown[self.cursor] if self.cursor < len(self._shown) else 0
 
-    def _unfold_around(self, field: TreeField) -> None:
+    def _unfold_and_go_to_field(self, field: TreeField) -> None:
         """Put the cursor on a field, with everything unfolded that it lies in."""
         for each in self.message.fields:
             if each is field:
                 break
-            is_around = each.side == field.side and (each.is_heading or is_below(field.path, each.fold))
+            is_around = each.side == field.side and (each.is_heading or is_path_below(field.path, each.fold))
             if is_around and self._is_folded(each):
                 self._refolded ^= {(each.side, each.fold)}
-        self._refold(field)
+        self._redraw_folds(field)
 
     # -- records -------------------------------------------------------------------------------------------------------
 
@@ -343,7 +343,7 @@ class MessagePane(LinePane):
     def _show_record(self, record: TreeField, *, at_top: bool = False) -> None:
         """Put the cursor on a record; the first one gone to goes to the top, with those that follow it below."""
         comes_from = self.field
-        self._unfold_around(record)
+        self._unfold_and_go_to_field(record)
         if at_top or comes_from is None or not comes_from.is_record or not self._is_on_screen:
             self._at_top = record
             self.call_after_refresh(self._scroll_record_to_top)
@@ -385,7 +385,7 @@ class MessagePane(LinePane):
         field = self.field
         if field is not None and field.fold and not self._is_folded(field):
             self._set_folded(field, folded=True)
-        elif field is not None and (around := self._find_field_around(field)) is not None:
+        elif field is not None and (around := self._find_enclosing_field(field)) is not None:
             self.move_to(next(at for at, each in self._list_shown_fields() if each is around))
         else:
             self.post_notice("nothing is around this line")
@@ -403,13 +403,13 @@ class MessagePane(LinePane):
             self.post_notice("everything is folded")
         self._refolded = {(field.side, field.fold) for field in foldable if not field.is_record}
         self._unfolds_records = False
-        self._refold(self.field)
+        self._redraw_folds(self.field)
 
     def action_unfold_all(self) -> None:
         if not any(map(self._is_folded, self.message.fields)):
             self.post_notice("nothing is folded")
         self._refolded, self._unfolds_records = set(), True
-        self._refold(self.field)
+        self._redraw_folds(self.field)
 
     def action_copy_field(self) -> None:
         if self.field is None:
@@ -453,7 +453,7 @@ class MessagePane(LinePane):
         places = range(here + 1, len(fields)) if step > 0 else range(here - 1, -1, -1)
         found = next((fields[place] for place in places if fields[place].is_error_code), None)
         if found is not None:
-            self._unfold_around(found)
+            self._unfold_and_go_to_field(found)
         elif step < 0 or not self._wait_for_fields(partial(self._go_to_error_code, step)):
             self.post_notice("no further error code" if step > 0 else "no earlier error code")
 

@@ -13,10 +13,10 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from kwcli.browse.actions import ACTIONS, Place, find_key_of, key_names
+from kwcli.browse.actions import ACTIONS, Place, find_key_by_label, list_key_labels
 from kwcli.output.short_texts import cell_width, cut
 
-__all__ = ["Hint", "KeyBar", "StatusBar", "TitleBar", "format_bar", "list_hints"]
+__all__ = ["Hint", "KeyBar", "StatusBar", "TitleBar", "format_progress_bar", "list_hints"]
 
 _WORD: Final = re.compile(r"\S+(?: UTC)?")
 _BLOCKS = 12
@@ -121,7 +121,7 @@ class KeyBar(Widget):
         for key, word in self.hints:
             end = left + cell_width(key) + cell_width(word) + 1
             if left <= event.x < end <= self.size.width:
-                self.post_message(self.KeyClicked(find_key_of(key)))
+                self.post_message(self.KeyClicked(find_key_by_label(key)))
                 return
             left = end + 2
 
@@ -136,10 +136,10 @@ def list_hints(place: Place) -> list[Hint]:
             if action.where == where and action.bar and key not in words and action.bar not in words.values():
                 words[key], ranks[key] = action.bar, action.rank
     keys = sorted(words, key=ranks.__getitem__)
-    return [(name, words[key]) for name, key in zip(key_names(keys), keys, strict=True)]
+    return [(name, words[key]) for name, key in zip(list_key_labels(keys), keys, strict=True)]
 
 
-def format_bar(done: int, total: int) -> str:
+def format_progress_bar(done: int, total: int) -> str:
     """`█████░░░░░░░ 41 %`."""
     share = min(done / total, 1.0) if total else 0.0
     full = int(share * _BLOCKS)

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
-from kwcli.browse.actions import bindings_of
+from kwcli.browse.actions import make_bindings_of_places
 from kwcli.browse.background_processes.search_messages import TOP_DIMENSIONS, TopCounted
 from kwcli.browse.panes.line_pane import LinePane
 from kwcli.browse.panes.styled_lines import make_strip
@@ -36,7 +36,7 @@ class TopPane(LinePane):
     """The table. Numbers are those of `kw stats`."""
 
     place = "top"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(place)]
+    BINDINGS: ClassVar[list[BindingType]] = [*make_bindings_of_places(place)]
 
     class RowsWanted(Message):
         """The rows of the list are to be those of one line."""
@@ -66,7 +66,7 @@ class TopPane(LinePane):
         """That rows are counted, until they are."""
         return "counting" if self.counted is None else ""
 
-    def take_counts(self, counted: TopCounted) -> None:
+    def apply_top_counts(self, counted: TopCounted) -> None:
         """Show counts, and do what keys have asked for meanwhile."""
         self.counted = counted
         self._update_lines()

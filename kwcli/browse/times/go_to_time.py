@@ -56,7 +56,7 @@ class TimeStep:
             self._ask(Forget(self._number))
         self._number = 0
 
-    def take_part(self, part: RowsFound, pane: ListPane, end: int) -> str | None:
+    def take_answer_part(self, part: RowsFound, pane: ListPane, end: int) -> str | None:
         """Go to the first row that is found; returns what is said then, None for the answer to another question."""
         if part.number != self._number or not self._number:
             return None

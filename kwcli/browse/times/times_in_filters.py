@@ -43,7 +43,9 @@ def write_offsets_at_times(text: str, zone: TimeZone, first_ns: int) -> str:
             return match[0]
         try:
             when = datetime.fromisoformat(f"{day}T{(of_day or '00:00')[:5]}+00:00") if day else None
-            offset = _find_offset(zone, first_ns // 10**9 if when is None else int(when.timestamp()), naive=bool(day))
+            offset = _format_utc_offset(
+                zone, first_ns // 10**9 if when is None else int(when.timestamp()), naive=bool(day)
+            )
         except (OverflowError, ValueError, OSError):
             return match[0]
         time = match["time"] if of_day else f"{day}T00:00"
@@ -59,7 +61,7 @@ def write_offsets_at_times(text: str, zone: TimeZone, first_ns: int) -> str:
     return _FIELD.sub(write_offsets, text)
 
 
-def _find_offset(zone: TimeZone, seconds: int, *, naive: bool) -> str:
+def _format_utc_offset(zone: TimeZone, seconds: int, *, naive: bool) -> str:
     """`+02:00` at a moment; `naive`: the seconds are those that a clock of the zone shows."""
     offset = zone.local_time(seconds).utcoffset() or timedelta()
     if naive:

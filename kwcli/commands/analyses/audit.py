@@ -109,13 +109,13 @@ def command(
     renderer = _make_renderer(env, subject, settings, connection)
     if subject.ignore_path is not None:
         renderer.ignore = read_ignore_rules(subject.ignore_path, env.now_ns())
-    code = renderer.exit_code(run_answer(env, settings, capture, filters, renderer))
+    code = renderer.exit_code_after_check(run_answer(env, settings, capture, filters, renderer))
     ids = SECURITY_FINDINGS if subject.security else ADVISORY_IDS if subject.advisories else OF_CLIENTS
     if not settings.quiet:
-        for line in renderer.ignore.closing_lines(ids):
+        for line in renderer.ignore.list_expired_and_unused_rules(ids):
             env.report(f"kw: {line}")
     if not settings.quiet and (renderer.found or subject.security or subject.advisories):
-        env.report(f"kw: {renderer.verdict_line()}")
+        env.report(f"kw: {renderer.summary_line_with_coverage()}")
     return code
 
 
@@ -123,7 +123,7 @@ def _check_subject(subject: AuditSubject) -> None:
     """Raise Failure where the options ask for several audits, or for a verdict that the audit does not give."""
     from decoders.analysis.advisories.advisory_audit import ADVISORY_VERDICTS
     from decoders.analysis.client_compatibility import VERDICTS as OF_CLIENTS
-    from kwcli.analyses.audit_upgrade_and_security import FAIL_ON_VERDICTS, check_audit_words
+    from kwcli.analyses.audit_upgrade_and_security import FAIL_ON_VERDICTS, refuse_clashing_audit_options
     from kwcli.analyses.render_doctor_answer import FAIL_ON
 
     subjects = {
@@ -138,7 +138,7 @@ def _check_subject(subject: AuditSubject) -> None:
         known, levels = (), (*FAIL_ON,)
     elif subject.advisories:
         known, levels = ADVISORY_VERDICTS, ("affected", "unknown", "never")
-    check_audit_words(subjects, subject.verdicts, known, subject.fail_on, levels)
+    refuse_clashing_audit_options(subjects, subject.verdicts, known, subject.fail_on, levels)
 
 
 def _make_renderer(
@@ -146,7 +146,7 @@ def _make_renderer(
 ) -> AuditRenderer | SecurityRenderer | AdvisoryRenderer:
     """The renderer of what is audited. Raises Failure."""
     from decoders.protocol_facts.kafka_releases import RELEASES
-    from kwcli.analyses.audit_upgrade_and_security import AuditRenderer, SecurityRenderer, find_target
+    from kwcli.analyses.audit_upgrade_and_security import AuditRenderer, SecurityRenderer, find_audit_target
     from kwcli.names_in_any_spelling import find_release
 
     if subject.security:
@@ -155,6 +155,6 @@ def _make_renderer(
         from kwcli.analyses.audit_advisories import AdvisoryRenderer
 
         return AdvisoryRenderer(settings, subject.verdicts, subject.fail_on or "affected")
-    against = find_target(subject.target or RELEASES[-1], env, connection)
+    against = find_audit_target(subject.target or RELEASES[-1], env, connection)
     newer = None if subject.newer is None else find_release(subject.newer)
     return AuditRenderer(settings, against, newer, subject.verdicts, subject.fail_on or "breaks")

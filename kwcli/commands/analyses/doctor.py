@@ -93,7 +93,7 @@ def command(
     -b examine a cluster instead of a capture, without changing it.
     """
     from decoders.analysis.doctor.finding_kinds import FINDINGS
-    from kwcli.analyses.render_doctor_answer import DoctorRenderer, is_cluster_asked_for, read_thresholds
+    from kwcli.analyses.render_doctor_answer import DoctorRenderer, is_cluster_asked_for, parse_thresholds
     from kwcli.analyses.run_answer import diagnose_cluster, run_answer
 
     live = is_cluster_asked_for(capture, connection)
@@ -107,7 +107,7 @@ def command(
         settings = add_value_reader_to_settings(
             env, settings, SchemaOptions(asked.schemas, registry), wanted=asked.values
         )
-    renderer = DoctorRenderer(settings, read_thresholds(asked.thresholds))
+    renderer = DoctorRenderer(settings, parse_thresholds(asked.thresholds))
     renderer.fail_on = asked.fail_on
     if asked.ignore_path is not None:
         from kwcli.analyses.read_ignore_rules import read_ignore_rules
@@ -117,10 +117,10 @@ def command(
         done = diagnose_cluster(env, read_config(env, connection), renderer.doctor, renderer)
     else:
         done = run_answer(env, settings, capture, filters, renderer)
-    code = renderer.exit_code(done)
+    code = renderer.exit_code_after_check(done)
     if not settings.quiet:
-        for line in renderer.ignore.closing_lines(FINDINGS):
+        for line in renderer.ignore.list_expired_and_unused_rules(FINDINGS):
             env.report(f"kw: {line}")
     if not settings.quiet and (renderer.found or code != Exit.FAILURE):
-        env.report(f"kw: {renderer.verdict_line()}")
+        env.report(f"kw: {renderer.summary_line_with_coverage()}")
     return code

@@ -73,7 +73,7 @@ def command(
     The last word names records: TOPIC/PARTITION@OFFSET (or @FIRST-LAST), key=…, header.NAME=…, value.FIELD=…, or
     pid=PRODUCER_ID/SEQUENCE; the words before it as for `kw sniff`.
     """
-    from kwcli.analyses.trace_records import find_record_faults, trace_records
+    from kwcli.analyses.trace_records import run_record_faults, trace_records
 
     if values and kinds != ("misrouted",):
         raise click.UsageError("--values is of --misrouted", click.get_current_context())
@@ -82,5 +82,5 @@ def command(
             raise click.UsageError("--duplicates, --losses and --misrouted: one at a time", click.get_current_context())
         if downstream:
             raise click.UsageError("--downstream goes on from one record: name it", click.get_current_context())
-        return find_record_faults(env, capture, kinds[0], filters, schemas, shown, values=values)
+        return run_record_faults(env, capture, kinds[0], filters, schemas, shown, values=values)
     return trace_records(env, capture, filters, schemas, shown, downstream=downstream)

@@ -39,8 +39,8 @@ import orjson
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import format_size
 from kwcli.analyses.finding_renderer import add_commands_to_stored_findings, list_reading_options
-from kwcli.analyses.render_answer import answer_record
-from kwcli.analyses.render_doctor_answer import read_thresholds
+from kwcli.analyses.render_answer import make_answer_record
+from kwcli.analyses.render_doctor_answer import parse_thresholds
 from kwcli.malloc_trim import Trimmer
 from kwcli.output.format_decoded_values import list_missing_schemas
 from kwcli.output.short_texts import count_of
@@ -218,7 +218,7 @@ class Watch:
         self._problems: list[str] = []
         self._dropped_keys = False  # it was told that key logs have too many sessions
         self._kept = True  # whether a commit has all problems so far
-        self._findings = WatchFindings(read_thresholds(watch_options.thresholds)) if watch_options.doctor else None
+        self._findings = WatchFindings(parse_thresholds(watch_options.thresholds)) if watch_options.doctor else None
         self._state_of_schemas = ""  # its path
         self._schemas = WatchSchemas(env, options.schemas) if options.records else None
         self._damaged = 0
@@ -407,7 +407,7 @@ class Watch:
         self._store.files.remove(staging.folder)
         self._store.sweep_states({*states.values(), kept, known})
         self._delete_read_files()
-        told = tuple(answer_record("finding", row) for _, row in found)
+        told = tuple(make_answer_record("finding", row) for _, row in found)
         return CommittedBatches(batch, report.taken, report.tally.exchanges, self._env.monotonic() - begun, told)
 
     def _find_findings(

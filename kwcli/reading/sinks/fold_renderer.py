@@ -30,7 +30,7 @@ class FoldRenderer:
         self._remedy = remedy
         self.coverage = RunCoverage()
 
-    def make_empty(self) -> FoldRenderer:
+    def make_empty_copy(self) -> FoldRenderer:
         """A renderer like this one at its beginning, whose folds have seen nothing: what --jobs needs of a subclass.
 
         It is made anew, never copied: `copy.deepcopy` leaves bound methods of compiled classes bound to the folds of

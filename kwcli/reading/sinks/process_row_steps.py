@@ -148,7 +148,7 @@ class FoldWork(RowWork):
 
     def begin_worker(self) -> None:
         """Begin as a worker, with folds that have seen nothing."""
-        self.renderer, self._whole = self.renderer.make_empty(), False
+        self.renderer, self._whole = self.renderer.make_empty_copy(), False
 
     def states(self) -> tuple[bytes, ...]:
         """The exported states of the folds."""
@@ -156,7 +156,7 @@ class FoldWork(RowWork):
 
     def merge_fold_states(self, states: tuple[bytes, ...]) -> None:
         """Merge a worker's states into the folds."""
-        other = self.renderer.make_empty()
+        other = self.renderer.make_empty_copy()
         for fold, state in zip(other.folded, states, strict=True):
             fold.resume(state)
         self.renderer.merge(other)
