@@ -200,7 +200,7 @@ class Audit:
 
     def learn(self, exchange: Exchange) -> None:
         """Learn what a broker offers from its answer to ApiVersions; other exchanges say nothing of it."""
-        for key, versions in self._offered.read_changed_versions(exchange):
+        for key, versions in self._offered.read_changed_offer(exchange):
             self._offers.join_amounts((exchange.connection_info.broker, key), (versions.low, versions.high))
 
     def merge(self, other: Self) -> None:
@@ -291,9 +291,9 @@ class AuditVerdicts:
         # By verdict: the clients that have rows, by name and among those of the name.
         self._shown: dict[str, set[int]] = {verdict: set() for verdict in VERDICTS}
         self._heavy: dict[str, list[tuple[int, int, int]]] = {verdict: [] for verdict in VERDICTS[1:]}
-        self._judge_all()
+        self._judge_all_clients()
 
-    def _judge_all(self) -> None:
+    def _judge_all_clients(self) -> None:
         """Judge all clients; of those that do not break, the heaviest are kept in heaps."""
         for number, clients in self._audit.clients_by_name():
             for at, (who, client) in enumerate(clients):
@@ -328,7 +328,7 @@ class AuditVerdicts:
                 yield from sorted(some, key=str)
             others = 0 if heavy is None else self.counts[verdict] - len(heavy)
             if others:
-                yield self._make_row_of_others(verdict, others)
+                yield self._make_row_of_clients_left_out(verdict, others)
 
     def _judge_one_client(self, who: Who, client: ClientOfAudit) -> _Judged:
         """The verdict on a client; what was not read of the inputs may say the opposite of `works`."""
@@ -347,7 +347,7 @@ class AuditVerdicts:
             **_make_verdict_columns(*judged, self._target),
         }
 
-    def _make_row_of_others(self, verdict: str, count: int) -> Row:
+    def _make_row_of_clients_left_out(self, verdict: str, count: int) -> Row:
         nothing: Row = {"client_id": None, "client_software": None, "library": None, "addresses": []}
         why = f"{count:,} clients with fewer exchanges"
         return nothing | _make_verdict_columns(verdict, why, [], self._target) | {"others": count}

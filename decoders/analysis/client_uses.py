@@ -55,7 +55,7 @@ class ClientUses:
             number = self._clients[text] = len(self._latest)
             self._latest.append(-1)
         used = self._uses.setdefault(use, len(self._uses))
-        row = self._find_row(number, used)
+        row = self._find_row_of_use(number, used)
         if row < 0:
             self._add_row(number, used, times, first, last)
             return
@@ -65,7 +65,7 @@ class ClientUses:
         if last > self._last[row]:
             self._last[row] = last
 
-    def _find_row(self, number: int, used: int) -> int:
+    def _find_row_of_use(self, number: int, used: int) -> int:
         rows = self._rows.get(number)
         if rows is not None:
             return rows.get(used, -1)

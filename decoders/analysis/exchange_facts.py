@@ -80,10 +80,10 @@ class RecordTotals(NamedTuple):
     size: int
 
 
-def records_of(exchange: Exchange, topic: str | None = None) -> RecordTotals | None:
+def record_totals_of_exchange(exchange: Exchange, topic: str | None = None) -> RecordTotals | None:
     """Totals of the records that an exchange carries, those of one topic if it is given; None without records."""
     batches = records = size = 0
-    for element, _, its in _record_totals_by_partition(exchange):
+    for element, _, its in _iterate_record_totals(exchange):
         if topic is None or topic_of_element(exchange, element) == topic:
             batches += its.batches
             records += its.records
@@ -91,10 +91,10 @@ def records_of(exchange: Exchange, topic: str | None = None) -> RecordTotals | N
     return RecordTotals(batches, records, size) if size else None
 
 
-def records_by_partition(exchange: Exchange) -> dict[Partition, RecordTotals]:
+def record_totals_by_partition(exchange: Exchange) -> dict[Partition, RecordTotals]:
     """Totals of the records that an exchange carries, for each partition that has any."""
     found: dict[Partition, RecordTotals] = {}
-    for element, number, its in _record_totals_by_partition(exchange):
+    for element, number, its in _iterate_record_totals(exchange):
         if its.size:
             where = topic_of_element(exchange, element), number
             before = found.get(where)
@@ -102,7 +102,7 @@ def records_by_partition(exchange: Exchange) -> dict[Partition, RecordTotals]:
     return found
 
 
-def _record_totals_by_partition(exchange: Exchange) -> Iterator[tuple[dict[str, Any], int | None, RecordTotals]]:
+def _iterate_record_totals(exchange: Exchange) -> Iterator[tuple[dict[str, Any], int | None, RecordTotals]]:
     """For each partition that may carry records: the element about its topic, its number, its totals."""
     array = batch_array(exchange.api_key)
     if array is None:
@@ -139,7 +139,7 @@ class ExchangeFacts:
         self.waited_ns: int | None = None  # also None where the exchange did not wait
 
 
-def facts_of(exchange: Exchange) -> ExchangeFacts:
+def facts_of_exchange(exchange: Exchange) -> ExchangeFacts:
     """The facts that folds share of an exchange."""
     try:
         found: ExchangeFacts = exchange._facts
@@ -154,13 +154,13 @@ def waited_ns(exchange: Exchange) -> int | None:
     Two kinds wait: fetches that a broker answers empty because their time is over (inferred: it took 0.9 × max_wait_ms
     or more, and no records came); and JoinGroup and SyncGroup, which wait for the other members of the group.
     """
-    facts = facts_of(exchange)
+    facts = facts_of_exchange(exchange)
     if not facts.is_wait_known:
-        facts.waited_ns, facts.is_wait_known = _find_wait_ns(exchange), True
+        facts.waited_ns, facts.is_wait_known = _compute_wait_by_design_ns(exchange), True
     return facts.waited_ns
 
 
-def _find_wait_ns(exchange: Exchange) -> int | None:
+def _compute_wait_by_design_ns(exchange: Exchange) -> int | None:
     if exchange.response_ns is None or exchange.request_end_ns is None:
         return None
     took = exchange.response_ns - exchange.request_end_ns
@@ -171,10 +171,10 @@ def _find_wait_ns(exchange: Exchange) -> int | None:
     most = request.get("max_wait_ms") if isinstance(request, dict) else None
     if most is None or most < WAIT_MIN_MS or 10 * took < 9 * most * NS_PER_MS:
         return None
-    return None if _has_fetched(exchange) else took
+    return None if _carries_records(exchange) else took
 
 
-def _has_fetched(exchange: Exchange) -> bool:
+def _carries_records(exchange: Exchange) -> bool:
     array = batch_array(exchange.api_key)
     return array is not None and any(
         not _has_no_records(part.get(array.records)) for _, part in partitions_in(exchange.view("response"), array)
@@ -305,11 +305,11 @@ class OfferedVersions:
     def __init__(self) -> None:
         self._latest: dict[str, dict[int, Versions]] = {}  # by broker
 
-    def read_changed_versions(self, exchange: Exchange) -> Iterable[tuple[int, Versions]]:
+    def read_changed_offer(self, exchange: Exchange) -> Iterable[tuple[int, Versions]]:
         """API keys and versions that the broker offers, if its latest answer was not the same; else nothing."""
         if exchange.api_key != API_VERSIONS:
             return ()
-        facts = facts_of(exchange)
+        facts = facts_of_exchange(exchange)
         found = facts.offered_versions
         if found is None:
             found = facts.offered_versions = _find_offered_versions(exchange)

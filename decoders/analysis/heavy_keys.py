@@ -32,7 +32,7 @@ from decoders.errors import Malformed
 from decoders.limits import KEYS_SHOWN_MAX
 from decoders.wire.state_serialization import state_fields
 
-__all__ = ["DistinctCount", "HeavyKeys", "fits_row_limit", "is_full", "split_by_weight"]
+__all__ = ["DistinctCount", "HeavyKeys", "fits_row_limit", "has_too_many_keys", "split_by_weight"]
 
 Key = tuple[Any, ...]
 # So many hashes of keys, 0.1 KiB each, are remembered twice.
@@ -44,7 +44,7 @@ def fits_row_limit(keys: int) -> bool:
     return keys <= KEYS_SHOWN_MAX
 
 
-def is_full(keys: int, share: int = 4) -> bool:
+def has_too_many_keys(keys: int, share: int = 4) -> bool:
     """Whether a fold with so many keys has to leave out some before it takes another.
 
     It holds a `share`-th more than have rows: 1, twice as many, takes less time where keys take little memory.

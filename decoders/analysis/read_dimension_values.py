@@ -13,7 +13,7 @@ from decoders.analysis.dimension_and_metric_table import DIMENSION_ROWS
 from decoders.analysis.exchange_facts import (
     TOPIC_FIELDS,
     Partition,
-    facts_of,
+    facts_of_exchange,
     topic_by_id,
     topic_named_by,
     topic_of_element,
@@ -113,7 +113,7 @@ def read_groups(exchange: Exchange) -> list[str]:
 
 def read_topics(exchange: Exchange) -> Sequence[str | None]:
     """The topics of an exchange by name; by id where the capture had not shown the name before."""
-    facts = facts_of(exchange)
+    facts = facts_of_exchange(exchange)
     if facts.topics is None:
         facts.topics = _find_topics(exchange)
     return facts.topics

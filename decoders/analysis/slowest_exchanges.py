@@ -79,7 +79,7 @@ class Slowest:
         where = (info.client, info.broker, info.began_ns, exchange.place, exchange.time_ns)
         if len(heap) >= self.most and took == heap[0][0] and where > heap[0][1].place[:5]:
             return
-        kept = (*_make_item(exchange, took), *(getattr(exchange, name) for name in self.more))
+        kept = (*_make_kept_values(exchange, took), *(getattr(exchange, name) for name in self.more))
         if self._bodies is not None:
             kept = (*kept, self._bodies(exchange))
         self.add_kept_values(took, where, kept)
@@ -130,7 +130,7 @@ class Slowest:
         return [_make_slow_row(names, kept[:-1]) | orjson.loads(kept[-1]) for _, _, kept in ordered]
 
 
-def _make_item(exchange: Exchange, took: int) -> tuple[Any, ...]:
+def _make_kept_values(exchange: Exchange, took: int) -> tuple[Any, ...]:
     packets = exchange.packets
     return (
         *(

@@ -17,12 +17,12 @@ from decoders.analysis.exchange_facts import (
     RecordTotals,
     error_codes_about,
     error_codes_by_partition,
-    records_by_partition,
-    records_of,
+    record_totals_by_partition,
+    record_totals_of_exchange,
     waited_ns,
 )
 from decoders.analysis.fold_interface import Row, sort_by_key
-from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits_row_limit, is_full, split_by_weight
+from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits_row_limit, has_too_many_keys, split_by_weight
 from decoders.analysis.percentiles import count_by_bin, percentile
 from decoders.analysis.read_dimension_values import Key, make_key_reader, paths_of_dimensions
 from decoders.analysis.time_buckets import (
@@ -308,7 +308,7 @@ class Statistics:
 
     def _find_codes_and_records(self, exchange: Exchange) -> _CodesAndRecords:
         """Error codes and records of an exchange by partition: looked for once for all of its groups."""
-        records = records_by_partition(exchange) if self.metric == "records" else {}
+        records = record_totals_by_partition(exchange) if self.metric == "records" else {}
         return _CodesAndRecords(error_codes_by_partition(exchange) if exchange._error_codes else {}, records)
 
     def _partition_of(self, key: Key) -> Partition:
@@ -331,7 +331,7 @@ class Statistics:
         self, group: GroupStatistics, exchange: Exchange, key: Key, parts: _CodesAndRecords | None
     ) -> int | None:
         about = self._partition_of(key)
-        contents = records_of(exchange, about[0]) if parts is None else parts.records.get(about)
+        contents = record_totals_of_exchange(exchange, about[0]) if parts is None else parts.records.get(about)
         if contents is None:
             return None
         group.batches += contents.batches
@@ -341,14 +341,14 @@ class Statistics:
     def _choose_group_of_new_key(self, key: Key, weight: int = 1) -> GroupStatistics:
         """The group to count a new key in, which may be that of the others."""
         if self._time is None:
-            if is_full(len(self._groups), 1):
+            if has_too_many_keys(len(self._groups), 1):
                 self._leave_out_light_lines()
             if not self._heavy.admit_key(key, weight):
                 return self._group_of_others(self._others, key)
         else:
             line = self._key_without_time(key)
             if line not in self._lines:
-                if is_full(len(self._lines), 1):
+                if has_too_many_keys(len(self._lines), 1):
                     self._leave_out_light_lines()
                 if not self._heavy.admit_key(line, weight):
                     return self._group_of_others(self._others, key)
@@ -438,7 +438,7 @@ class Statistics:
             self._groups[key].merge(group, by, join)
         for time, group in other._others.items():
             self._others.setdefault(time, GroupStatistics()).merge(group, by, join)
-        if is_full(len(self._groups if self._time is None else self._lines), 1):
+        if has_too_many_keys(len(self._groups if self._time is None else self._lines), 1):
             self._leave_out_light_lines()
         if self._time is not None:
             self._leave_out_lines_for_groups(0)

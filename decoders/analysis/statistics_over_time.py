@@ -84,11 +84,11 @@ class OverTime:
         """The statistics by slice and further dimensions."""
         return self._found
 
-    def by_slice(self) -> Statistics:
+    def regroup_by_slice(self) -> Statistics:
         """The statistics by slice alone, with all values of the further dimensions together."""
         return self._regroup_into(self._make_empty_statistics(()), lambda key: key[:1])
 
-    def by_dimensions(self, by: Sequence[str]) -> Statistics:
+    def regroup_by_dimensions(self, by: Sequence[str]) -> Statistics:
         """The statistics by some of the further dimensions, with all slices together."""
         at = [1 + self.by.index(name) for name in by]
         return self._regroup_into(Statistics(by, "latency"), lambda key: tuple([key[each] for each in at]))

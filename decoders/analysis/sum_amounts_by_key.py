@@ -79,7 +79,7 @@ class Tally:
         return [dict(zip(names, (*key, *amounts), strict=True)) for key, amounts in sort_by_key(self._found)]
 
 
-def sums(*names: str) -> dict[str, Join]:
+def make_sum_joins(*names: str) -> dict[str, Join]:
     """The `amounts` of a tally that are all added up."""
     return dict.fromkeys(names, add_amounts)
 

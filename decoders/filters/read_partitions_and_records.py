@@ -59,9 +59,11 @@ def record_count(exchange: Exchange) -> int | None:
     array = batch_array(exchange.api_key)
     if array is None or exchange.view(array.side) is None:
         return None
-    from decoders.analysis.exchange_facts import records_of  # code that reads records is not loaded for other filters
+    from decoders.analysis.exchange_facts import (
+        record_totals_of_exchange,  # code that reads records is not loaded for other filters
+    )
 
-    found = records_of(exchange)
+    found = record_totals_of_exchange(exchange)
     return found.records if found is not None else 0
 
 
@@ -123,7 +125,7 @@ def iterate_records_with_topic(exchange: Exchange, fields: Any = None) -> Iterat
 
     `fields` are those at `record_and_topic_paths`, where the exchange was read without them.
     """
-    from decoders.analysis.exchange_facts import topic_of_element  # as records_of
+    from decoders.analysis.exchange_facts import topic_of_element  # as record_totals_of_exchange
 
     for element, found in _iterate_batches_with_topic(exchange, list, fields):
         topic = topic_of_element(exchange, element)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from decoders.analysis.advisories.advisory_audit import ADVISORY_VERDICTS, AdvisoryAudit, is_found
+from decoders.analysis.advisories.advisory_audit import ADVISORY_VERDICTS, AdvisoryAudit, is_finding_row
 from decoders.exchanges.exchange import Exchange
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.analyses.finding_renderer import FindingRenderer
@@ -65,7 +65,7 @@ class AdvisoryRenderer(FindingRenderer):
         """Whether a row ends with exit code 4: a finding; with --fail-on unknown also what may be one."""
         if self.fail_on == "never":
             return False
-        return is_found(row) or (self.fail_on == "unknown" and row["verdict"] in ("maybe", "unknown"))
+        return is_finding_row(row) or (self.fail_on == "unknown" and row["verdict"] in ("maybe", "unknown"))
 
     def exit_code_after_check(self, code: Exit) -> Exit:
         """The run's exit code `code`, or Exit.FINDINGS where a row fails."""
@@ -142,7 +142,7 @@ def _format_subjects_with_same_verdicts(some: Sequence[list[Row]], settings: Set
     if row["topics"]:
         head.append(f"writes {_join_first_names([*map(escape_text, row['topics'])])}")
     lines = _wrap_verdict_line(
-        "  ".join(filter(None, head)), settings, "affected" if any(map(is_found, rows)) else worst
+        "  ".join(filter(None, head)), settings, "affected" if any(map(is_finding_row, rows)) else worst
     )
     for each in rows:
         if each["id"] is not None and (settings.verbose or each["verdict"] == "affected" or each["seen"]):

@@ -19,7 +19,7 @@ from decoders.analysis.sequence_diagram_steps import Ladders
 from decoders.analysis.slowest_exchanges import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.analysis.statistics_over_time import OverTime
-from decoders.analysis.sum_amounts_by_key import Tally, sums
+from decoders.analysis.sum_amounts_by_key import Tally, make_sum_joins
 from decoders.analysis.transactions.transactions_fold import Transactions
 from decoders.errors import LimitExceeded
 from decoders.exchanges.exchange import Skipped
@@ -86,7 +86,7 @@ class ReportFolds:
             self.found["portraits topics"].set_value_reader(values)
         self.found["slowest"] = Slowest(SLOWEST, bodies=partial(dump_bodies_of_exchange, options=options))
         self._rare: dict[str, Any] = {"errors": _ERRORS(), **{name: make() for name, make in _THROTTLED.items()}}
-        self.skipped = Tally(("reason", "direction"), sums("count", "size"))
+        self.skipped = Tally(("reason", "direction"), make_sum_joins("count", "size"))
         self.full: dict[str, str] = {}
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
@@ -186,8 +186,8 @@ class ReportFolds:
         found, rows = {**self._list_folds(), "skipped": self.skipped}, dict.fromkeys(TABLES)
         over: OverTime | None = found.pop("over time", None)
         if over is not None:
-            found["time"], found["time api"] = over.by_slice(), over.statistics
-            found["all"], found["latency api"] = over.by_dimensions(()), over.by_dimensions(("api",))
+            found["time"], found["time api"] = over.regroup_by_slice(), over.statistics
+            found["all"], found["latency api"] = over.regroup_by_dimensions(()), over.regroup_by_dimensions(("api",))
             counts = found["all"].rows()
             rows["exchanges"] = counts[0]["count"] if counts else 0
         return FoldResults(

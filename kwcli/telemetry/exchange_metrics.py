@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from decoders.analysis.exchange_facts import RECORDS, WAITS, records_by_partition, waited_ns
+from decoders.analysis.exchange_facts import RECORDS, WAITS, record_totals_by_partition, waited_ns
 from decoders.analysis.groups.partition_offsets_and_lag import NOTHING, GroupOffsets, offset_paths
 from decoders.exchanges.topic_arrays import batch_array
 from decoders.limits import SERIES_MAX
@@ -74,7 +74,7 @@ class TrafficMetrics:
         array = batch_array(exchange.api_key)
         if array is not None:
             side = "produced" if array.side == "request" else "fetched"
-            for (topic, _), held in records_by_partition(exchange).items():
+            for (topic, _), held in record_totals_by_partition(exchange).items():
                 _add_to_series(self._records, (topic or "unknown", side), held.records)
                 _add_to_series(self._record_bytes, (topic or "unknown", side), held.size)
 

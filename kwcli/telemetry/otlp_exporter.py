@@ -44,7 +44,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
-from decoders.analysis.exchange_facts import RECORDS, records_by_partition
+from decoders.analysis.exchange_facts import RECORDS, record_totals_by_partition
 from decoders.analysis.read_dimension_values import DIMENSIONS, paths_of_dimensions
 from decoders.filters.read_partitions_and_records import make_header_getter
 from decoders.limits import SPANS_HELD_MAX
@@ -360,7 +360,7 @@ def _make_span_attributes(exchange: Exchange, operation: str, kind: str) -> dict
     info = exchange.connection_info
     (client, client_port), (broker, broker_port) = (each.rpartition(":")[::2] for each in (info.client, info.broker))
     topics, groups = (list(dict.fromkeys(its(exchange))) for its in (_topics, _groups))
-    held = records_by_partition(exchange)
+    held = record_totals_by_partition(exchange)
     places = {number for _, number in held if number is not None}
     errors = [error_name(code) for _, code in exchange.unexpected]
     software = exchange.client_software

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from decoders.analysis.advisories.advisory_audit import AdvisoryAudit, is_found
+from decoders.analysis.advisories.advisory_audit import AdvisoryAudit, is_finding_row
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.protocol_facts.advisories import ADVISORIES, find_kafka_releases_of_client, parse_release_numbers
 from decoders.protocol_facts.api_keys import API_VERSIONS, METADATA, PRODUCE, SASL_HANDSHAKE
@@ -163,7 +163,7 @@ def test_what_is_seen_is_told_apart_from_what_is_affected(scene: Scene, advisory
     (row,) = [row for row in rows_of(scene) if row["id"] == advisory]
     assert (row["seen"], row["broker"] or row["client_id"]) == (sign, who)
     assert row["verdict"] != "affected"
-    assert is_found(row)
+    assert is_finding_row(row)
     assert row["findings"]
     assert row["evidence"]
 
@@ -177,7 +177,7 @@ def test_iterations_without_bound_are_an_attempt_on_a_client(version: str, verdi
     (row,) = [row for row in rows if row["seen"] and row["broker"] is None]
     found = row["id"], row["verdict"], row["seen"], row["client_id"]
     assert found == ("CVE-2026-10143", verdict, "attempt", "app")
-    assert is_found(row)
+    assert is_finding_row(row)
     assert {each["id"] for each in row["findings"]} == {"scram-iterations"}
 
 
@@ -201,7 +201,7 @@ def test_a_trigger_harms_nobody_who_is_not_affected() -> None:
 def test_damage_says_more_than_a_version_that_nobody_knows(software: str, version: str, verdict: str) -> None:
     scene = routed("orders", "orders", "orders+invoices", "orders", "orders", scene=named(software, version))
     (row,) = [row for row in rows_of(scene) if row["id"] == PRODUCER]
-    assert (row["verdict"], row["seen"], is_found(row)) == (verdict, "damage", True)
+    assert (row["verdict"], row["seen"], is_finding_row(row)) == (verdict, "damage", True)
 
 
 def test_the_java_producer_of_a_shipped_capture_is_affected() -> None:

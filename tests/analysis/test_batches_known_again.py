@@ -48,7 +48,7 @@ def head_of(batch: bytes) -> BatchHead:
 
 
 def find_in(asked: RecordCondition, topic: str, batch: bytes) -> list[int]:
-    return asked.list_offsets(topic, (0, len(batch)), batch, head_of(batch))
+    return asked.list_passing_offsets(topic, (0, len(batch)), batch, head_of(batch))
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ def answer_twice(name: str, make: Callable[[], RecordTraces | MisroutedRecords])
             if not knows:
                 patch.setattr(BatchesWithoutFinds, "add", lambda *_: None)
                 patch.setattr(asked_records, "make_batch_test", lambda *_, **__: None)
-                patch.setattr(RecordCondition, "may_be_in", lambda *_: True)
+                patch.setattr(RecordCondition, "may_hold_asked", lambda *_: True)
             fold = make()
             for each in exchanges:
                 fold.add(each)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from decoders.analysis.differences import compare_profiles as compared
-from decoders.analysis.differences.compare_profiles import ALPHA, CHANGES, compare_profiles, correct_by_holm
+from decoders.analysis.differences.compare_profiles import ALPHA, CHANGES, compare_profiles, find_significant_by_holm
 from decoders.analysis.differences.traffic_profile import MeasuredValues, TrafficProfile
 from decoders.analysis.percentiles import bin_number_of, value_of_bin
 from decoders.analysis.time_buckets import SHIFT_MIN
@@ -235,7 +235,7 @@ def test_a_rate_is_that_of_whole_slices() -> None:
     ],
 )
 def test_a_trend_of_a_side_is_no_change(one: list[float], other: list[float], steady: bool) -> None:
-    assert compared._is_steady(one, other) == steady
+    assert compared._is_difference_beyond_drift(one, other) == steady
 
 
 @pytest.mark.parametrize(("slices", "each", "told"), [(10, 2, True), (8, 3, True), (7, 3, False)])
@@ -254,11 +254,11 @@ def test_few_slices_say_nothing_of_rates(slices: int, each: int, told: bool) -> 
 
 
 def test_a_trend_of_rates_is_told_by_the_ratio_of_means() -> None:
-    assert compared._is_steady([1, 1, 2, 2], [4.3, 4.3, 4.3, 4.3], ratio=True)
-    assert not compared._is_steady([1, 1, 2, 2], [4.2, 4.2, 4.2, 4.2], ratio=True)
-    assert compared._is_steady([0, 0, 0, 0], [1, 1, 1, 1], ratio=True)
-    assert not compared._is_steady([1, 2, 2], [1.1, 1.1, 1.1, 1.1, 1.1], ratio=True)
-    assert compared._is_steady([1, 1, 1], [1.01, 1.01, 1.01, 1.01, 1.01], ratio=True)
+    assert compared._is_difference_beyond_drift([1, 1, 2, 2], [4.3, 4.3, 4.3, 4.3], ratio=True)
+    assert not compared._is_difference_beyond_drift([1, 1, 2, 2], [4.2, 4.2, 4.2, 4.2], ratio=True)
+    assert compared._is_difference_beyond_drift([0, 0, 0, 0], [1, 1, 1, 1], ratio=True)
+    assert not compared._is_difference_beyond_drift([1, 2, 2], [1.1, 1.1, 1.1, 1.1, 1.1], ratio=True)
+    assert compared._is_difference_beyond_drift([1, 1, 1], [1.01, 1.01, 1.01, 1.01, 1.01], ratio=True)
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_the_rank_sum_is_that_of_mann_and_whitney(one: list[int], other: list[in
     spread = len(one) * len(other) / 12 * ((size + 1) - ties / (size * (size - 1)))
     away = max(abs(u - len(one) * len(other) / 2) - 0.5, 0)
     expected = erfc(away / sqrt(2 * spread)) if spread > 0 else 1
-    assert compared.find_rank_sum_p(one, other) == pytest.approx(expected, rel=1e-12)
+    assert compared.compute_rank_sum_p(one, other) == pytest.approx(expected, rel=1e-12)
 
 
 # The tests.
@@ -286,18 +286,18 @@ def test_cliffs_delta_is_the_share_of_pairs() -> None:
         pairs = [*product(*sides)]
         delta = sum((later > own) - (later < own) for own, later in pairs) / len(pairs)
         bins = [{value: side.count(value) for value in side} for side in sides]
-        assert compared._find_cliffs_delta(*bins) == pytest.approx(delta)
-        assert compared._find_delta_of_lists(*sides) == pytest.approx(delta)
+        assert compared._compute_cliffs_delta(*bins) == pytest.approx(delta)
+        assert compared._compute_cliffs_delta_of_lists(*sides) == pytest.approx(delta)
 
 
 def test_significance_of_many_tests_at_the_very_border() -> None:
-    assert correct_by_holm([]) == []
-    assert correct_by_holm([0.01]) == [True]
-    assert correct_by_holm([0.0101]) == [False]
-    assert correct_by_holm([0.01, 0.005]) == [True, True]
-    assert correct_by_holm([0.01, 0.0051]) == [False, False]
-    assert correct_by_holm([0, 0.01]) == [True, True]
-    assert correct_by_holm([0.02, 0.061, 0.0, 0.5], alpha=0.12) == [True, False, True, False]
+    assert find_significant_by_holm([]) == []
+    assert find_significant_by_holm([0.01]) == [True]
+    assert find_significant_by_holm([0.0101]) == [False]
+    assert find_significant_by_holm([0.01, 0.005]) == [True, True]
+    assert find_significant_by_holm([0.01, 0.0051]) == [False, False]
+    assert find_significant_by_holm([0, 0.01]) == [True, True]
+    assert find_significant_by_holm([0.02, 0.061, 0.0, 0.5], alpha=0.12) == [True, False, True, False]
 
 
 @pytest.mark.parametrize(("value", "digits", "rounded"), [(0.012345, 2, 0.012), (1234.5678, 4, 1235.0), (2, 4, 2.0)])

@@ -9,7 +9,11 @@ from typing import Any, Final
 
 import pytest
 
-from decoders.analysis.differences.compare_profiles import compare_profiles, correct_by_holm, find_rank_sum_p
+from decoders.analysis.differences.compare_profiles import (
+    compare_profiles,
+    compute_rank_sum_p,
+    find_significant_by_holm,
+)
 from decoders.analysis.differences.traffic_profile import TrafficProfile
 from decoders.capture.read_capture import CaptureReader
 from decoders.exchanges.exchange import Exchange
@@ -259,7 +263,7 @@ def test_any_split_gives_the_same_profile() -> None:
     ],
 )
 def test_p_values_are_those_of_the_test(one: list[float], other: list[float], p: float) -> None:
-    assert find_rank_sum_p(one, other) == pytest.approx(p, abs=2e-4)
+    assert compute_rank_sum_p(one, other) == pytest.approx(p, abs=2e-4)
 
 
 def test_p_values_with_ties_are_near_the_exact_ones() -> None:
@@ -273,9 +277,9 @@ def test_p_values_with_ties_are_near_the_exact_ones() -> None:
 
     every = [find_distance(chosen) for chosen in combinations(range(len(pooled)), len(one))]
     exact = sum(each >= find_distance(tuple(range(len(one)))) for each in every) / len(every)
-    assert find_rank_sum_p(one, other) == pytest.approx(exact, abs=0.03)
+    assert compute_rank_sum_p(one, other) == pytest.approx(exact, abs=0.03)
 
 
 def test_many_comparisons_are_corrected_for() -> None:
-    assert correct_by_holm([0.004, 0.03, 0.005, 0.0], alpha=0.0125) == [True, False, True, True]
-    assert correct_by_holm([0.009] * 5) == [False] * 5
+    assert find_significant_by_holm([0.004, 0.03, 0.005, 0.0], alpha=0.0125) == [True, False, True, True]
+    assert find_significant_by_holm([0.009] * 5) == [False] * 5

@@ -19,7 +19,7 @@ from decoders.analysis.groups.group_events import GroupEvent
 from decoders.analysis.groups.group_histories import GroupHistories, GroupMember
 from decoders.analysis.groups.partition_offsets_and_lag import GroupOffsets, Moments, ShareCounts, merge_ranges
 from decoders.analysis.groups.share_deliveries import ShareDeliveries, ShareEvent
-from decoders.analysis.heavy_keys import HeavyKeys, fits_row_limit, is_full, split_by_weight
+from decoders.analysis.heavy_keys import HeavyKeys, fits_row_limit, has_too_many_keys, split_by_weight
 from decoders.analysis.portraits import topic_schemas
 from decoders.analysis.portraits.client_and_broker_portraits import Portrait
 from decoders.analysis.portraits.topic_portraits import Written
@@ -28,7 +28,7 @@ from decoders.analysis.record_traces.found_records import FoundRecords
 from decoders.analysis.record_traces.record_contents import BatchesWithoutFinds
 from decoders.analysis.sequence_diagram_steps import Ladders, _Ladder
 from decoders.analysis.statistics import GroupStatistics
-from decoders.analysis.sum_amounts_by_key import BatchSizes, Tally, TopicBatches, sums
+from decoders.analysis.sum_amounts_by_key import BatchSizes, Tally, TopicBatches, make_sum_joins
 from decoders.analysis.transactions.events import TransactionEvent
 from decoders.analysis.transactions.stable_offsets import PartitionStability, StableOffsets
 from decoders.analysis.transactions.transactions_fold import EventSet, Transactions
@@ -57,7 +57,7 @@ def evidence_at(time_ns: int) -> Evidence:
 
 @limited_by("sum_amounts_by_key.GROUPS_MAX")
 def keys_of_a_tally(count: int) -> int:
-    tally = Tally(("name",), sums("count"))
+    tally = Tally(("name",), make_sum_joins("count"))
     with suppress(LimitExceeded):
         for number in range(count):
             tally.join_amounts((f"{number}",), [1])
@@ -243,8 +243,8 @@ def commits_of_groups(count: int) -> int:
 def ended_transactions(count: int) -> int:
     offsets = GroupOffsets()
     for number in [*range(count), 0]:
-        offsets._end_transaction(f"{number}", 5 + number, 3)
-    offsets._end_transaction("0", 9, 2)
+        offsets._note_transaction_end(f"{number}", 5 + number, 3)
+    offsets._note_transaction_end("0", 9, 2)
     assert offsets.transactions["0"] == (9, 3)
     return len(offsets.transactions)
 
@@ -275,7 +275,7 @@ def events_of_a_group(count: int) -> int:
     assert history.total == count
     assert history.cut == ({"timeline"} if count > LIMIT else set())
     assert sorted(each.time_ns for each in history.events) == [*range(max(count - LIMIT, 0), count)]
-    histories.drop("g")
+    histories.drop_history("g")
     assert histories._events == 0
     return len(history.events)
 
@@ -334,8 +334,8 @@ def deliveries_of_all_partitions(count: int) -> int:
 @limited_by("heavy_keys.KEYS_SHOWN_MAX")
 def keys_with_rows(count: int) -> int:
     assert fits_row_limit(count) == (count <= LIMIT)
-    assert is_full(count) == (count > LIMIT + LIMIT // 4)
-    assert is_full(count, 1) == (count > 2 * LIMIT)
+    assert has_too_many_keys(count) == (count > LIMIT + LIMIT // 4)
+    assert has_too_many_keys(count, 1) == (count > 2 * LIMIT)
     weights = [((f"{number}",), number) for number in range(count)]
     kept, light = split_by_weight(weights)
     assert [key for key, _ in sorted(weights, key=lambda each: -each[1])] == [*kept, *light]

@@ -53,7 +53,7 @@ def test_a_report_finds_each_fact_once(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, name, counted)
 
     count_calls_of(read_dimension_values, "_find_topics")
-    count_calls_of(exchange_facts, "_find_wait_ns")
+    count_calls_of(exchange_facts, "_compute_wait_by_design_ns")
     count_calls_of(client_and_broker_portraits, "_names_of_entity")
     count_calls_of(exchange_facts, "_find_offered_versions")
     assert kw("report", str(TOUR), "-q", "-o", "json").out
@@ -101,5 +101,5 @@ def test_answers_are_those_of_folds_that_share_nothing(
 
     shared = answer_all(tmp_path / "shared.html")
     for module in MODULES:
-        monkeypatch.setattr(module, "facts_of", lambda _: ExchangeFacts())
+        monkeypatch.setattr(module, "facts_of_exchange", lambda _: ExchangeFacts())
     assert answer_all(tmp_path / "alone.html") == shared

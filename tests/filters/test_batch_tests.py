@@ -148,15 +148,18 @@ def test_fields_with_markers_cut_batches_or_no_bytes_are_looked_at(question: str
         looked_at.append(((1, len(data)), b"-" + data))
     for records, raw in looked_at:
         asked = ask(question)
-        asked.list_offsets("t", (0, len(plain)), plain, *read_batch_heads((0, len(plain)), plain))
-        assert asked.may_be_in("t", records, raw)
-        assert not asked.may_be_in("t", (3, 2 * len(plain)), b"---" + plain + plain)
-        assert not asked.may_be_in("t", (0, 0), b"")
+        asked.list_passing_offsets("t", (0, len(plain)), plain, *read_batch_heads((0, len(plain)), plain))
+        assert asked.may_hold_asked("t", records, raw)
+        assert not asked.may_hold_asked("t", (3, 2 * len(plain)), b"---" + plain + plain)
+        assert not asked.may_hold_asked("t", (0, 0), b"")
 
 
 def test_batches_of_a_field_are_known_again() -> None:
     asked, packed = ask("value.order == 3"), make_batch((b"k", b"text", ()), codec="gzip")
     for topic in ("t", "other"):
-        assert asked.may_be_in(topic, (0, len(packed)), packed)
-        assert asked.list_offsets(topic, (0, len(packed)), packed, *read_batch_heads((0, len(packed)), packed)) == []
-        assert not asked.may_be_in(topic, (0, len(packed)), packed)
+        assert asked.may_hold_asked(topic, (0, len(packed)), packed)
+        assert (
+            asked.list_passing_offsets(topic, (0, len(packed)), packed, *read_batch_heads((0, len(packed)), packed))
+            == []
+        )
+        assert not asked.may_hold_asked(topic, (0, len(packed)), packed)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from decoders.analysis.exchange_facts import records_of, waited_ns
+from decoders.analysis.exchange_facts import record_totals_of_exchange, waited_ns
 from decoders.analysis.read_dimension_values import DIMENSIONS
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.exchange_attribute_table import SCALARS
@@ -99,7 +99,7 @@ def test_a_row_has_what_the_folds_find(name: str, tables: tuple[str, ...]) -> No
     for exchange, row in zip(settled, rows, strict=True):
         assert row["topics"] == list(dict.fromkeys(DIMENSIONS["topic"].get(exchange)))
         assert row["groups"] == list(dict.fromkeys(DIMENSIONS["group"].get(exchange)))
-        found = records_of(exchange, None)
+        found = record_totals_of_exchange(exchange, None)
         assert (row["batches"], row["records"], row["record_bytes"]) == (found or (None, None, None))
         assert row["waited_ns"] == waited_ns(exchange)
 

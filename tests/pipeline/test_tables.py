@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pytest
 
-from decoders.analysis.exchange_facts import records_of
+from decoders.analysis.exchange_facts import record_totals_of_exchange
 from decoders.apis import api
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TopicArray, topic_array_paths
@@ -136,7 +136,7 @@ def test_partitions_are_those_of_the_messages(name: str) -> None:
             for part in parts
         }
         assert found == wanted
-        contents = records_of(exchange, None)
+        contents = record_totals_of_exchange(exchange, None)
         if contents is not None:
             assert sum(part["bytes"] or 0 for part in parts) == contents.size
             assert sum(part["records"] or 0 for part in parts) == contents.records

@@ -132,7 +132,7 @@ def test_statistics_over_time_without_the_time_are_those_of_all(by: tuple[str, .
     for exchange in settled("tour.pcapng"):
         over.add(exchange)
         whole.add(exchange)
-    assert over.by_dimensions(by).rows() == whole.rows() != []
+    assert over.regroup_by_dimensions(by).rows() == whole.rows() != []
 
 
 def test_ladders_keep_the_first_and_those_that_failed() -> None:

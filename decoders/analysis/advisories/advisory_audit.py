@@ -27,8 +27,8 @@ from decoders.analysis.advisories.attack_observations import (
     ATTACKS,
     count_batch_tries,
     format_release_lines,
+    infer_releases_of_broker,
     observe_attack,
-    read_release_of_broker,
 )
 from decoders.analysis.client_compatibility import Audit
 from decoders.analysis.doctor.diagnosis_input import Case
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.api_declaration import Side, Versions
 
-__all__ = ["ADVISORY_VERDICTS", "AdvisoryAudit", "is_found"]
+__all__ = ["ADVISORY_VERDICTS", "AdvisoryAudit", "is_finding_row"]
 
 ADVISORY_VERDICTS: Final = ("affected", "maybe", "unknown", "not_affected")
 _topics_of: Final = DIMENSIONS["topic"].get
@@ -104,7 +104,7 @@ class _Times:
         return {"count": self.count, "first": first, "last": last}
 
 
-def is_found(row: Row) -> bool:
+def is_finding_row(row: Row) -> bool:
     """Whether a row of the answer is a finding: the version is affected, or the capture shows more than a version.
 
     A trigger alone harms nobody who is not affected.
@@ -228,7 +228,7 @@ class AdvisoryAudit:
     def _judge_broker(
         self, broker: str, offered: Mapping[int, Versions] | None, times: _Times, findings: list[Row]
     ) -> Iterator[Row]:
-        release = read_release_of_broker(offered or {})
+        release = infer_releases_of_broker(offered or {})
         about: Row = {
             "client_id": None,
             "client_software": None,
@@ -255,7 +255,7 @@ def _rank_row(row: Row) -> tuple[Any, ...]:
     """Findings first, then by verdict; clients before brokers, the newest advisory first."""
     number = _ORDER.get(row["id"], len(_ORDER))
     name = row["client_id"] if row["broker"] is None else row["broker"]
-    worst = not is_found(row), ADVISORY_VERDICTS.index(row["verdict"]), row["broker"] is not None
+    worst = not is_finding_row(row), ADVISORY_VERDICTS.index(row["verdict"]), row["broker"] is not None
     return *worst, name, str(row["client_software"]), number
 
 
@@ -342,14 +342,14 @@ def _judge_software(
     name = f"{software} {version}"
     if not about:
         return [], ("not_affected", f"kw knows no advisory about {software}")
-    release = _read_release(software, version or "")
+    release = _find_releases_of_software(software, version or "")
     if release is None:
         return [], ("unknown", f"{name}: no table says which release it is")
     judged = [its for each in about if (its := _judge_release(each, release, name, kinds)) is not None]
     return judged, ("not_affected", f"no advisory is about {name}")
 
 
-def _read_release(software: str, version: str) -> ReleaseRange | None:
+def _find_releases_of_software(software: str, version: str) -> ReleaseRange | None:
     if software == JAVA:
         return find_kafka_releases_of_client(version)
     return (

@@ -62,8 +62,8 @@ __all__ = [
     "AttackObserver",
     "count_batch_tries",
     "format_release_lines",
+    "infer_releases_of_broker",
     "observe_attack",
-    "read_release_of_broker",
 ]
 
 
@@ -244,7 +244,7 @@ _NONCE_COMPARED: Final = (3, 9)
 _PATIENCE_NS: Final = 30 * NS
 
 
-def read_release_of_broker(offered: Mapping[int, Versions]) -> ReleaseRange | None:
+def infer_releases_of_broker(offered: Mapping[int, Versions]) -> ReleaseRange | None:
     """The releases that offer these versions, from the first to the last; None where no release does exactly.
 
     A release like `4.3` stands for all of its patches, since they offer the same.
@@ -270,42 +270,42 @@ def _offers_by_broker(case: Case) -> dict[str, dict[int, Versions]]:
 
 def _find_declared_counts(case: Case) -> Iterator[Found]:
     for (client, broker, key), seen in case.seen.items_of_kind("header-tags"):
-        about = {**_name_subject(client, broker), "api": name_of_api_key(key)}
+        about = {**_make_subject_columns(client, broker), "api": name_of_api_key(key)}
         yield case.make_finding("header-tags", seen, tags=f"{seen.most['tags']:,}", **about)
     for (client, broker, key, path), seen in case.seen.items_of_kind("array-beyond-frame"):
         if seen.most["elements"] >= case.limits["array.elements"]:
-            about = {**_name_subject(client, broker), "api": name_of_api_key(key), "path": path}
+            about = {**_make_subject_columns(client, broker), "api": name_of_api_key(key), "path": path}
             words = {"elements": f"{seen.most['elements']:,}", "size": format_size(seen.most["size"])}
             yield case.make_finding("array-beyond-frame", seen, **about, **words)
 
 
-def _name_subject(client: str, broker: str) -> dict[str, Any]:
+def _make_subject_columns(client: str, broker: str) -> dict[str, Any]:
     return {"client": client, "client_id": client, "broker": broker}
 
 
-def _find_attempts(case: Case) -> Iterator[Found]:
+def _find_attack_attempts(case: Case) -> Iterator[Found]:
     for (client, broker), seen in case.seen.items_of_kind("telemetry-unpacked"):
         sizes = {"size": format_size(seen.most["size"]), "most": format_size(UNPACKED_MAX)}
-        yield case.make_finding("telemetry-unpacked", seen, **_name_subject(client, broker), **sizes)
+        yield case.make_finding("telemetry-unpacked", seen, **_make_subject_columns(client, broker), **sizes)
     for (client, broker, replica), seen in case.seen.items_of_kind("replica-claimed"):
-        yield case.make_finding("replica-claimed", seen, **_name_subject(client, broker), node_id=replica)
+        yield case.make_finding("replica-claimed", seen, **_make_subject_columns(client, broker), node_id=replica)
     for (client, broker), seen in case.seen.items_of_kind("snapshot-fetch-empty"):
-        yield case.make_finding("snapshot-fetch-empty", seen, **_name_subject(client, broker))
+        yield case.make_finding("snapshot-fetch-empty", seen, **_make_subject_columns(client, broker))
     for (client, broker), seen in case.seen.items_of_kind("scram-iterations"):
         if seen.most["iterations"] > case.limits["scram.iterations"]:
             words = {"iterations": f"{seen.most['iterations']:,}"}
-            yield case.make_finding("scram-iterations", seen, **_name_subject(client, broker), **words)
+            yield case.make_finding("scram-iterations", seen, **_make_subject_columns(client, broker), **words)
     for kind in LOGIN_MODULES.values():
         for (client, broker), seen in case.seen.items_of_kind(kind):
             names = sort_names_by_count(seen.names.get("names", {}))[:LISTED]
-            yield case.make_finding(kind, seen, **_name_subject(client, broker), names=names)
+            yield case.make_finding(kind, seen, **_make_subject_columns(client, broker), names=names)
 
 
 def _find_scram_in_clear(case: Case) -> Iterator[Found]:
     """Logins with SCRAM on connections without TLS, to brokers that may not compare the nonce."""
     offers = _offers_by_broker(case)
     for (broker, mechanism), seen in case.seen.items_of_kind("scram-in-clear"):
-        release = read_release_of_broker(offers.get(broker, {}))
+        release = infer_releases_of_broker(offers.get(broker, {}))
         if release is not None and release.first >= _NONCE_COMPARED:
             continue
         clients = most_frequent_clients(seen)
@@ -373,7 +373,7 @@ _MISSING_ELSEWHERE: Final = (
 
 ATTACK_FINDINGS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_declared_counts,
-    _find_attempts,
+    _find_attack_attempts,
     _find_scram_in_clear,
     _find_expired_batches,
     _find_misrouted_batches,

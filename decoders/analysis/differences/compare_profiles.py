@@ -31,7 +31,7 @@ from decoders.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
 
-__all__ = ["ALPHA", "CHANGES", "compare_profiles", "correct_by_holm", "find_rank_sum_p"]
+__all__ = ["ALPHA", "CHANGES", "compare_profiles", "compute_rank_sum_p", "find_significant_by_holm"]
 
 # The chance that any difference of a comparison is one by chance.
 ALPHA: Final = 0.01
@@ -88,8 +88,12 @@ def compare_profiles(before: TrafficProfile, after: TrafficProfile) -> list[Row]
     after.widen_slices(shift)
     if not (before.count and after.count):
         return []
-    found = [*_find_things_of_one_side(before, after), *_compare_sets(before, after), *_compare_values(before, after)]
-    kept = correct_by_holm([each.p for each in found])
+    found = [
+        *_find_one_sided_things(before, after),
+        *_compare_software_acks_and_versions(before, after),
+        *_compare_measured_values(before, after),
+    ]
+    kept = find_significant_by_holm([each.p for each in found])
     rows = [
         {**each.row, "p": _round_to_significant_digits(each.p, 2), "significant": passed and each.steady}
         for each, passed in zip(found, kept, strict=True)
@@ -147,7 +151,7 @@ def _make_row(change: str, **about: Any) -> Row:
 # What is new or gone
 
 
-def _find_things_of_one_side(before: TrafficProfile, after: TrafficProfile) -> Iterator[_TestedDifference]:
+def _find_one_sided_things(before: TrafficProfile, after: TrafficProfile) -> Iterator[_TestedDifference]:
     """Things of one side alone. Of a client that is, its APIs and errors are not told again."""
     clients = [{thing[1] for thing in side.things if thing[0] == "client"} for side in (before, after)]
     both = clients[0] & clients[1]
@@ -159,7 +163,7 @@ def _find_things_of_one_side(before: TrafficProfile, after: TrafficProfile) -> I
             continue
         gone = thing in before.things
         slices = (before if gone else after).things[thing]
-        p = _find_fisher_p(len(slices), spans if gone else spans[::-1])
+        p = _compute_fisher_p(len(slices), spans if gone else spans[::-1])
         counts = {
             "count_before": sum(slices.values()) if gone else 0,
             "count_after": 0 if gone else sum(slices.values()),
@@ -169,13 +173,13 @@ def _find_things_of_one_side(before: TrafficProfile, after: TrafficProfile) -> I
         )
 
 
-def _find_fisher_p(seen: int, spans: tuple[int, int]) -> float:
+def _compute_fisher_p(seen: int, spans: tuple[int, int]) -> float:
     """Fisher's exact test: the chance that all slices in which a thing was seen are of the first of two sides."""
     own, other = spans
     return comb(own, seen) / comb(own + other, seen)
 
 
-def _compare_sets(before: TrafficProfile, after: TrafficProfile) -> Iterator[_TestedDifference]:
+def _compare_software_acks_and_versions(before: TrafficProfile, after: TrafficProfile) -> Iterator[_TestedDifference]:
     """Clients that name another software, ask for other acks, or use other versions of an API; none of those before."""
     for kind, change in (("software", "new-version"), ("acks", "new-acks"), ("version", "new-api-version")):
         sides = [_count_last_names_by_rest(side, kind) for side in (before, after)]
@@ -201,7 +205,7 @@ def _count_last_names_by_rest(profile: TrafficProfile, kind: str) -> dict[tuple[
 # How fast, how large, how often
 
 
-def _compare_values(before: TrafficProfile, after: TrafficProfile) -> Iterator[_TestedDifference]:
+def _compare_measured_values(before: TrafficProfile, after: TrafficProfile) -> Iterator[_TestedDifference]:
     for key in sorted(before.measured.keys() & after.measured.keys()):
         place, name, api, metric = key
         about = {"client_id" if place == "client" else "broker": name, "api": api}
@@ -223,8 +227,8 @@ def _compare_metric(
         percentile(side.bins, 50, value_of_bin(min(side.bins)), value_of_bin(max(side.bins)))
         for side in (before, after)
     ]
-    delta = _find_cliffs_delta(before.bins, after.bins)
-    p = find_rank_sum_p(*means)
+    delta = _compute_cliffs_delta(before.bins, after.bins)
+    p = compute_rank_sum_p(*means)
     if abs(delta) < _DELTA_LEAST or not _is_difference_large(medians, metric):
         yield _TestedDifference(None, p)
     else:
@@ -242,7 +246,7 @@ def _compare_metric(
                 count_after=counts[1],
             ),
             p,
-            _is_steady(*means),
+            _is_difference_beyond_drift(*means),
         )
 
 
@@ -263,7 +267,7 @@ def _compare_rates(
     sides = [side[1:-1] for side in sides]
     rates = [sum(side) / len(side) for side in sides]
     width = (1 << before.shift + _SLICES_SHIFT) / 1e9
-    delta, p = _find_delta_of_lists(*sides), find_rank_sum_p(*sides)
+    delta, p = _compute_cliffs_delta_of_lists(*sides), compute_rank_sum_p(*sides)
     if not min(rates) or abs(delta) < _DELTA_LEAST or not _is_difference_large(rates, "rate"):
         yield _TestedDifference(None, p)
         return
@@ -282,7 +286,7 @@ def _compare_rates(
             count_after=round(counts[1]),
         ),
         p,
-        _is_steady(*sides, ratio=True),
+        _is_difference_beyond_drift(*sides, ratio=True),
     )
 
 
@@ -303,7 +307,7 @@ def _count_by_slice(slices: Mapping[int, int], span: range) -> list[float]:
     return [float(wide.get(at, 0)) for at in range(span[0] >> _SLICES_SHIFT, (span[-1] >> _SLICES_SHIFT) + 1)]
 
 
-def _is_steady(one: Sequence[float], other: Sequence[float], *, ratio: bool = False) -> bool:
+def _is_difference_beyond_drift(one: Sequence[float], other: Sequence[float], *, ratio: bool = False) -> bool:
     """Whether two sides differ by clearly more than the halves of each; `ratio`: values are no logarithms yet."""
 
     def find_middle(values: Sequence[float]) -> float:
@@ -316,7 +320,7 @@ def _is_steady(one: Sequence[float], other: Sequence[float], *, ratio: bool = Fa
     return between >= _STEADY * within
 
 
-def find_rank_sum_p(one: Sequence[float], other: Sequence[float]) -> float:
+def compute_rank_sum_p(one: Sequence[float], other: Sequence[float]) -> float:
     """Mann and Whitney's U test, two-sided, by the normal approximation with corrections for ties and continuity."""
     ranked = sorted([(value, 0) for value in one] + [(value, 1) for value in other])
     ranks = ties = 0.0
@@ -338,7 +342,7 @@ def find_rank_sum_p(one: Sequence[float], other: Sequence[float]) -> float:
     return erfc(max(away, 0) / sqrt(spread) / sqrt(2))
 
 
-def _find_cliffs_delta(before: Mapping[int, int], after: Mapping[int, int]) -> float:
+def _compute_cliffs_delta(before: Mapping[int, int], after: Mapping[int, int]) -> float:
     """Cliff's delta of values that are counted by bin; positive where the later ones are greater."""
     below = equal = 0
     smaller = 0
@@ -351,12 +355,12 @@ def _find_cliffs_delta(before: Mapping[int, int], after: Mapping[int, int]) -> f
     return (2 * below + equal) / pairs - 1
 
 
-def _find_delta_of_lists(before: Sequence[float], after: Sequence[float]) -> float:
+def _compute_cliffs_delta_of_lists(before: Sequence[float], after: Sequence[float]) -> float:
     more = sum((its > own) - (its < own) for own in before for its in after)
     return more / (len(before) * len(after))
 
 
-def correct_by_holm(values: Sequence[float], alpha: float = ALPHA) -> list[bool]:
+def find_significant_by_holm(values: Sequence[float], alpha: float = ALPHA) -> list[bool]:
     """For each p value, whether it is significant among all of them (Holm, 1979); those of 0 are no tests."""
     tested = sorted((value, at) for at, value in enumerate(values) if value > 0)
     passed = [value == 0 for value in values]

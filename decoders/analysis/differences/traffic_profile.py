@@ -57,7 +57,7 @@ class MeasuredValues:
         self.counts[at] = self.counts.get(at, 0) + 1
         self.sums[at] = self.sums.get(at, 0) + number
 
-    def widen(self, by: int) -> None:
+    def widen_slices(self, by: int) -> None:
         """Make slices 2^by times as wide."""
         self.counts, self.sums = (join_slices(each, by, add_amounts) for each in (self.counts, self.sums))
 
@@ -156,7 +156,7 @@ class TrafficProfile:
         for thing, its in self.things.items():
             self.things[thing] = join_slices(its, by, add_amounts)
         for values in self.measured.values():
-            values.widen(by)
+            values.widen_slices(by)
 
     def span(self) -> range:
         """The slices from the first exchange to the last."""

@@ -225,7 +225,7 @@ class Doctor:
             self._observe_success(exchange, key, client, topics)
 
     def _keep_offered_versions(self, exchange: Exchange) -> None:
-        for number, versions in self._offered.read_changed_versions(exchange):
+        for number, versions in self._offered.read_changed_offer(exchange):
             where = exchange.connection_info.broker, number
             self._offers[where] = max(self._offers.get(where, versions), versions)
 

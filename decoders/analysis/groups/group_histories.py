@@ -35,7 +35,7 @@ class GroupMember:
         self.first, self.last = min(self.first, other.first), max(self.last, other.last)
         self.beats += other.beats
 
-    def note_again(self, time_ns: int, client: str, host: str, instance: str | None, beats: int) -> bool:
+    def note_member_seen_again(self, time_ns: int, client: str, host: str, instance: str | None, beats: int) -> bool:
         """Note that the member was seen again, unless what is told of it is new; whether that was done."""
         if client != self.client or host != self.host or (instance or None) != self.instance:
             return False
@@ -146,7 +146,7 @@ class GroupHistories:
             host = host_of(info.client)
             client = exchange.client_id or host
             known = history.members.get(said.member)
-            if known is None or not known.note_again(time_ns, client, host, said.instance, int(said.beat)):
+            if known is None or not known.note_member_seen_again(time_ns, client, host, said.instance, int(said.beat)):
                 history.add_member(
                     said.member, GroupMember(time_ns, time_ns, client, host, said.instance, int(said.beat))
                 )
@@ -163,7 +163,7 @@ class GroupHistories:
         if len(history.events) >= 2 * GROUP_EVENTS_MAX:
             self._events -= history.drop_events_over_limit()
 
-    def drop(self, group: str) -> None:
+    def drop_history(self, group: str) -> None:
         """Give up the history of a group."""
         history = self.by_group.pop(group, None)
         if history is not None:

@@ -36,7 +36,7 @@ from decoders.analysis.portraits.client_and_broker_portraits import (
     Portrait,
     Portraits,
     groups_of,
-    latency_numbers,
+    make_latency_columns,
     sender_and_api,
     versions_used,
 )
@@ -95,7 +95,7 @@ class Groups(Portraits):
                 self._histories.add_event(group, said, exchange)
         if not self._learns and (self.counted_apart or exchange.api_key not in COMMITTING):
             self._offsets.learn(exchange)  # of the others no commits are kept
-            self._learn_deliveries(exchange)
+            self._learn_share_deliveries(exchange)
 
     def _sum_up_light_portraits(self) -> None:
         """Keep the groups with the most exchanges, and add up all others."""
@@ -105,7 +105,7 @@ class Groups(Portraits):
     def drop_data_beside_portrait(self, key: tuple[str, ...]) -> None:
         """Give up the history of a group."""
         self._deliveries.drop_group(key[0])
-        self._histories.drop(key[0])
+        self._histories.drop_history(key[0])
 
     @property
     def offsets(self) -> GroupOffsets:
@@ -118,9 +118,9 @@ class Groups(Portraits):
         if exchange.api_key is not None:
             exchange._read_sides()
             self._offsets.learn(exchange)
-            self._learn_deliveries(exchange)
+            self._learn_share_deliveries(exchange)
 
-    def _learn_deliveries(self, exchange: Exchange) -> None:
+    def _learn_share_deliveries(self, exchange: Exchange) -> None:
         self._deliveries.learn(exchange)
         self._last_ns = max(self._last_ns, exchange.response_ns or exchange.time_ns)
 
@@ -261,7 +261,7 @@ class Groups(Portraits):
             "clients": portrait.names_of_facet("clients"),
             "asked_by": portrait.names_of_facet("asked_by"),
             "apis": versions_used(portrait),
-            **latency_numbers(portrait.statistics),
+            **make_latency_columns(portrait.statistics),
             "first": format_rfc3339(portrait.first),
             "last": format_rfc3339(portrait.last),
             **({"cut": sorted(cut)} if cut else {}),

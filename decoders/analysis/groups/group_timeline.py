@@ -136,8 +136,8 @@ class Timeline:
         joins = [event for event in its.joined.values() if event.text]
         reasons = sorted({str(event.text) for event in joins} | {row["reason"] for row in left if row["reason"]})
         return {
-            **self._common_columns(its, members),
-            "joined": [self._member_ids(name, its) for name in members if name in new],
+            **self._make_common_columns(its, members),
+            "joined": [self._make_id_columns(name, its) for name in members if name in new],
             "left": left,
             "cause": self._find_rebalance_cause(its, before, new, left, between),
             "reasons": reasons,
@@ -166,7 +166,7 @@ class Timeline:
         if how == "gone" and instance and any(its.instance_id_of(other) == instance for other in its.list_members()):
             how = "replaced"
         time = format_rfc3339(time_ns) if time_ns is not None else None
-        return {**self._member_ids(name, before), "how": how, "reason": reason, "time": time}
+        return {**self._make_id_columns(name, before), "how": how, "reason": reason, "time": time}
 
     @staticmethod
     def _is_about_instance_of(event: GroupEvent, before: Generation, name: str) -> bool:
@@ -199,11 +199,15 @@ class Timeline:
         silent = [row["member_id"] for row in left if row["how"] in ("gone", "fenced", "replaced")]
         first = min(found, default=None)
         if silent and (first is None or first[1] == "rejoined" or (told is not None and first[0] > told)):
-            return {"what": "gone", **self._member_ids(silent[0], before or its), "reason": None}
+            return {"what": "gone", **self._make_id_columns(silent[0], before or its), "reason": None}
         if first is None:
             return None
         _, what, name, reason = first
-        return {"what": what, **self._member_ids(name, before if what == "left" and before else its), "reason": reason}
+        return {
+            "what": what,
+            **self._make_id_columns(name, before if what == "left" and before else its),
+            "reason": reason,
+        }
 
     def _make_epoch_row(self, epoch: Generation, since: int, members_so_far: dict[str, str | None]) -> Row:
         """The row of an epoch of a consumer, share or streams group; `members_so_far` is updated."""
@@ -219,7 +223,10 @@ class Timeline:
         for event in goers:
             if event.member in members_so_far:
                 reason, time = (event.text if event.kind == "left" else None), format_rfc3339(event.time_ns)
-                name = {**self._member_ids(event.member, epoch), "instance_id": members_so_far.pop(event.member)}
+                name = {
+                    **self._make_id_columns(event.member, epoch),
+                    "instance_id": members_so_far.pop(event.member),
+                }
                 left.append({**name, "how": event.kind, "reason": reason, "time": time})
         members_so_far |= {name: epoch.instance_id_of(name) for name in epoch.list_members()}
         first = epoch.joined[joined[0]] if joined else None
@@ -227,16 +234,16 @@ class Timeline:
         if left and (first is None or left[0]["time"] < format_rfc3339(first.asked_ns)):
             cause = {"what": left[0]["how"], **{key: left[0][key] for key in _NAME}, "reason": left[0]["reason"]}
         elif first is not None:
-            cause = {"what": "joined", **self._member_ids(first.member, epoch), "reason": None}
+            cause = {"what": "joined", **self._make_id_columns(first.member, epoch), "reason": None}
         return {
-            **self._common_columns(epoch, epoch.list_members()),
-            "joined": [self._member_ids(name, epoch) for name in joined],
+            **self._make_common_columns(epoch, epoch.list_members()),
+            "joined": [self._make_id_columns(name, epoch) for name in joined],
             "left": left,
             "cause": cause,
             "reasons": [],
         }
 
-    def _common_columns(self, its: Generation, members: Sequence[str]) -> Row:
+    def _make_common_columns(self, its: Generation, members: Sequence[str]) -> Row:
         joins = [Joining(*event.detail) for event in its.joined.values()]
         return {
             "generation": its.number,
@@ -256,12 +263,12 @@ class Timeline:
         else:
             waits = [synced.time_ns - (joined or synced).asked_ns] if synced is not None else []
         return {
-            **self._member_ids(name, its),
+            **self._make_id_columns(name, its),
             "waited_ms": sum(waits) / _MS if waits else None,
             "assignment": assignment_by_topic(its.assigned[name]) if name in its.assigned else None,
         }
 
-    def _member_ids(self, member: str, its: Generation) -> Row:
+    def _make_id_columns(self, member: str, its: Generation) -> Row:
         client, host = self.clients.get(member, (None, None))
         return {
             "member_id": member,

@@ -382,14 +382,14 @@ class GroupOffsets:
             for key, each in its.items():
                 self._get_or_make(mine, key, type(each)).merge(each)
         for name, (committed, aborted) in other.transactions.items():
-            self._end_transaction(name, committed, aborted)
+            self._note_transaction_end(name, committed, aborted)
         for group, counts in other.shares.items():
             self._add_share_counts(group, counts)
 
     def _tables_of_partitions(self) -> tuple[dict[Any, Any], ...]:
         return self.ends, self.readers, self.commits
 
-    def _end_transaction(self, name: str, committed_ns: int, aborted_ns: int) -> None:
+    def _note_transaction_end(self, name: str, committed_ns: int, aborted_ns: int) -> None:
         before = self.transactions.get(name, (0, 0))
         if name in self.transactions or len(self.transactions) < PARTITIONS_KEPT_MAX:
             self.transactions[name] = max(before[0], committed_ns), max(before[1], aborted_ns)
@@ -539,7 +539,7 @@ class GroupOffsets:
         name = request.get("transactional_id") if isinstance(request, dict) else None
         if name and isinstance(answer, dict) and not answer.get("error_code"):
             time_ns = exchange.response_ns or exchange.time_ns
-            self._end_transaction(name, *((time_ns, 0) if request.get("committed") else (0, time_ns)))
+            self._note_transaction_end(name, *((time_ns, 0) if request.get("committed") else (0, time_ns)))
 
     def learn_share_deliveries(self, exchange: Exchange) -> None:
         """Count the records that a share group has acquired and acknowledged."""
@@ -552,13 +552,13 @@ class GroupOffsets:
         for _, part in partitions_in(request, asked):
             for batch in structs_at(part, "acknowledgement_batches"):
                 kinds = batch.get("acknowledge_types") or []
-                count = _count_offsets(batch)
+                count = _count_offsets_in_row(batch)
                 for kind in kinds:
                     counts[kind] = counts.get(kind, 0) + (count if len(kinds) == 1 else 1)
         acquired = again = 0
         for _, part in partitions_in(exchange.view(answered.side), answered):
             for row in structs_at(part, "acquired_records"):
-                count = _count_offsets(row)
+                count = _count_offsets_in_row(row)
                 acquired += count
                 again += count if row.get("delivery_count", 0) > 1 else 0
         self._add_share_counts(group, ShareCounts(acquired, again, counts[1], counts[2], counts[3], counts[4]))
@@ -598,7 +598,7 @@ class GroupOffsets:
                         commit.add_commit((time_ns, offset), None)
 
 
-def _count_offsets(row: dict[str, Any]) -> int:
+def _count_offsets_in_row(row: dict[str, Any]) -> int:
     """How many offsets a row has; none where the side ends in the middle of it."""
     first, last = row.get("first_offset"), row.get("last_offset")
     return 0 if first is None or last is None else int(last - first + 1)

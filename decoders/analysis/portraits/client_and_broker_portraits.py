@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
 
-from decoders.analysis.exchange_facts import OFFERED, WAITING, WAITS, OfferedVersions, facts_of, waited_ns
+from decoders.analysis.exchange_facts import OFFERED, WAITING, WAITS, OfferedVersions, facts_of_exchange, waited_ns
 from decoders.analysis.fold_interface import Row, sort_by_key
-from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits_row_limit, is_full, split_by_weight
+from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits_row_limit, has_too_many_keys, split_by_weight
 from decoders.analysis.read_dimension_values import (
     client_of,
     host_of,
@@ -61,7 +61,7 @@ __all__ = [
     "Portrait",
     "Portraits",
     "groups_of",
-    "latency_numbers",
+    "make_latency_columns",
     "sender_and_api",
     "topic_use_of_api",
     "topics_of",
@@ -112,7 +112,7 @@ class Portrait:
             return 1
         return 0
 
-    def count_names(self) -> int:
+    def count_names_kept(self) -> int:
         """How many names it has."""
         return sum(map(len, self.facets.values()))
 
@@ -270,7 +270,7 @@ class Portraits(ABC):
 
     def _choose_portrait_of_new_key(self, key: tuple[Any, ...]) -> Portrait:
         """The portrait to count a new key in, which may be that of the others."""
-        if is_full(len(self._found)):
+        if has_too_many_keys(len(self._found)):
             self._sum_up_light_portraits()
         if not self._heavy.admit_key(key):
             return self._others
@@ -285,7 +285,7 @@ class Portraits(ABC):
         self.count_alike_exchanges()
         for key in self._heavy.leave_out_light_keys(self._exchanges_by_key()):
             portrait = self._found.pop(key)
-            self._names -= portrait.count_names()
+            self._names -= portrait.count_names_kept()
             _add_portrait_to_others(self._others, portrait)
             self.drop_data_beside_portrait(key)
 
@@ -336,11 +336,11 @@ class Portraits(ABC):
         self._heavy.merge(other._heavy, self._found, other._found)
         for key, portrait in other._found.items():
             mine = self._found.setdefault(key, Portrait())
-            self._names -= mine.count_names()
+            self._names -= mine.count_names_kept()
             mine.merge(portrait, room=NAMES_OF_PORTRAITS_MAX - self._names)
-            self._names += mine.count_names()
+            self._names += mine.count_names_kept()
         _add_portrait_to_others(self._others, other._others)
-        if is_full(len(self._found)):
+        if has_too_many_keys(len(self._found)):
             self._sum_up_light_portraits()
 
     def export(self) -> bytes:
@@ -355,7 +355,7 @@ class Portraits(ABC):
         for item in items:
             key, portrait = state_fields(item, tuple, list)
             self._found[key] = made = Portrait.make_resumed(portrait)
-            self._names += made.count_names()
+            self._names += made.count_names_kept()
         self._heavy, self._others = HeavyKeys.make_resumed(heavy), Portrait.make_resumed(others)
 
 
@@ -382,7 +382,7 @@ def sender_and_api(exchange: Exchange) -> tuple[Any, ...]:
     return info, api_reader, exchange.api_key, exchange.api_version, exchange.client_id, said
 
 
-def latency_numbers(group: GroupStatistics) -> Row:
+def make_latency_columns(group: GroupStatistics) -> Row:
     """The numbers of a portrait: latencies in ms, without answers that waited by design."""
     latency = group.percentiles() if group.values else {}
     return {
@@ -401,7 +401,7 @@ def latency_numbers(group: GroupStatistics) -> Row:
 
 def topics_of(exchange: Exchange) -> list[str]:
     """The topics of an exchange, each once."""
-    facts = facts_of(exchange)
+    facts = facts_of_exchange(exchange)
     if facts.named_topics is None:
         facts.named_topics = [name for name in dict.fromkeys(read_topics(exchange)) if name]
     return facts.named_topics
@@ -411,7 +411,7 @@ def groups_of(exchange: Exchange) -> list[str]:
     """The consumer groups of an exchange, each once."""
     if exchange.api_key is None or not sides_with_entity(exchange.api_key, "groupId"):
         return []
-    facts = facts_of(exchange)
+    facts = facts_of_exchange(exchange)
     if facts.groups is None:
         facts.groups = _names_of_entity(exchange, "groupId")
     return facts.groups
@@ -421,7 +421,7 @@ def transactional_ids_of(exchange: Exchange) -> list[str]:
     """The transactional ids of an exchange, each once."""
     if exchange.api_key is None or not sides_with_entity(exchange.api_key, "transactionalId"):
         return []
-    facts = facts_of(exchange)
+    facts = facts_of_exchange(exchange)
     if facts.transactional_ids is None:
         facts.transactional_ids = _names_of_entity(exchange, "transactionalId")
     return facts.transactional_ids
@@ -520,7 +520,7 @@ class Clients(Portraits):
             "apis": versions_used(portrait),
             **{facet: portrait.names_of_facet(facet) for facet in ("writes", "reads", "administers")},
             **{facet: portrait.names_of_facet(facet) for facet in ("groups", "transactional_ids", "users")},
-            **latency_numbers(portrait.statistics),
+            **make_latency_columns(portrait.statistics),
             "first": format_rfc3339(portrait.first),
             "last": format_rfc3339(portrait.last),
             **({"cut": sorted(portrait.cut)} if portrait.cut else {}),
@@ -588,7 +588,7 @@ class Brokers(Portraits):
 
     def learn(self, exchange: Exchange) -> None:
         """Learn what an answer says of brokers."""
-        for key, versions in self._offered.read_changed_versions(exchange):
+        for key, versions in self._offered.read_changed_offer(exchange):
             self._offers.join_amounts((exchange.connection_info.broker, key), (versions.low, versions.high))
         answer = exchange.view("response") if exchange.api_key in _LISTED else None
         if not isinstance(answer, dict):
@@ -650,11 +650,11 @@ class Brokers(Portraits):
         found = [
             self._make_broker_row(address, nodes.get(address), controllers)
             | {"release": str(find_most_alike_releases(offers[address])) if address in offers else None}
-            | _numbers_of_broker_portrait(portrait)
+            | _make_broker_portrait_columns(portrait)
             for (address,), portrait in sort_by_key(portraits)
         ]
         reached = {address for (address,) in self._found}
-        nothing = latency_numbers(GroupStatistics())
+        nothing = make_latency_columns(GroupStatistics())
         for place, row in {row["address"]: row for row in advertised}.items():
             if not reached & {*_addresses_of_advertised(place)}:
                 known = self._make_broker_row(place, row, controllers)
@@ -665,7 +665,7 @@ class Brokers(Portraits):
             found.append(
                 self._make_broker_row(None, None, ())
                 | {"release": None}
-                | _numbers_of_broker_portrait(others)
+                | _make_broker_portrait_columns(others)
                 | {"others": count}
             )
         return found
@@ -682,12 +682,12 @@ class Brokers(Portraits):
         }
 
 
-def _numbers_of_broker_portrait(portrait: Portrait) -> Row:
+def _make_broker_portrait_columns(portrait: Portrait) -> Row:
     """The keys of a broker's row that come from its portrait."""
     return {
         "clients": portrait.names_of_facet("clients"),
         "apis": versions_used(portrait),
-        **latency_numbers(portrait.statistics),
+        **make_latency_columns(portrait.statistics),
         "first": format_rfc3339(portrait.first),
         "last": format_rfc3339(portrait.last),
         **({"cut": sorted(portrait.cut)} if portrait.cut else {}),

@@ -16,7 +16,7 @@ from decoders.analysis.portraits.client_and_broker_portraits import (
     Portrait,
     Portraits,
     groups_of,
-    latency_numbers,
+    make_latency_columns,
     sender_and_api,
     topic_use_of_api,
     topics_of,
@@ -167,7 +167,7 @@ class TopicPortraits(Portraits):
 
     def drop_data_beside_portrait(self, key: tuple[str, ...]) -> None:
         """Add what was written to a topic to what was written to the others."""
-        self._schemas.drop(key[0])
+        self._schemas.drop_topic(key[0])
         written = self._written.pop(key[0], None)
         if written is not None:
             self._written_to_others.add_amounts(written)
@@ -355,7 +355,7 @@ class TopicPortraits(Portraits):
             "lag": lags,
             **({} if self._values is None else {"schemas": self._schemas.rows_of(topic)}),
             "apis": versions_used(portrait),
-            **latency_numbers(portrait.statistics),
+            **make_latency_columns(portrait.statistics),
             "first": format_rfc3339(portrait.first),
             "last": format_rfc3339(portrait.last),
             **({"cut": sorted(cut)} if cut else {}),

@@ -45,7 +45,7 @@ class TopicSchemas:
             if schema in its or len(its) < NAMES_OF_PORTRAIT_MAX:
                 its[schema] += 1
 
-    def drop(self, topic: str) -> None:
+    def drop_topic(self, topic: str) -> None:
         """Give up what is known of a topic."""
         self._found.pop(topic, None)
 

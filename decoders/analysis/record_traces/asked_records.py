@@ -72,11 +72,11 @@ class RecordCondition:
         """Decode keys and values with the schemas of a run."""
         self._passed_over = BatchesWithoutFinds(self._question.set_value_reader(reader))
 
-    def may_be_in(self, topic: str | None, records: Any, raw: bytes | None) -> bool:
+    def may_hold_asked(self, topic: str | None, records: Any, raw: bytes | None) -> bool:
         """Whether a records field may have records that pass, or markers of transactions: most have none."""
-        return self._passed_over.may_find_in(topic, records, raw, self._search, self._test)
+        return self._passed_over.may_have_matches(topic, records, raw, self._search, self._test)
 
-    def list_offsets(self, topic: str | None, records: Any, raw: bytes | None, head: BatchHead) -> list[int]:
+    def list_passing_offsets(self, topic: str | None, records: Any, raw: bytes | None, head: BatchHead) -> list[int]:
         """The offsets, as a batch has them, of its records that pass."""
         plain = raw if head.at >= 0 and head.codec == "none" else None
         at, stop = head.at, head.at + head.size

@@ -100,7 +100,7 @@ class DownstreamTraces(RecordTraces):
         for (topic, *rest), its in self.index.found.contents.items():
             contents.setdefault((lives.names.get(topic, topic), rest[0], rest[1]), its)
         links = {place: its.links for place, its in contents.items() if its is not None}
-        for step, record in _follow(lives, by_link, asked, links, RECORDS_TRACED_MAX - len(rows)):
+        for step, record in _follow_links_downstream(lives, by_link, asked, links, RECORDS_TRACED_MAX - len(rows)):
             topic, number, offset = step.place
             lives.contents_of_others[step.place] = record.contents
             source = dict(zip(("topic", "partition", "offset"), step.source, strict=True))
@@ -109,7 +109,7 @@ class DownstreamTraces(RecordTraces):
         return rows
 
 
-def _follow(
+def _follow_links_downstream(
     lives: LivesOfRecords,
     by_link: RecordsByLink,
     asked: list[_Place],
@@ -121,7 +121,7 @@ def _follow(
     for _ in range(DOWNSTREAM_STEPS_MAX):
         new: list[_Place] = []
         for source in sources:
-            for record, headers, read in _find_next(lives, by_link, source, links.get(source, ())):
+            for record, headers, read in _find_records_made_from(lives, by_link, source, links.get(source, ())):
                 place, its = (record.topic, record.partition, record.offset), _Source(read, source, headers)
                 if place in found:
                     found[place] = max(found[place][0], its), record
@@ -138,7 +138,7 @@ def _follow(
     yield from sorted(told, key=lambda each: each[0].steps)
 
 
-def _find_next(
+def _find_records_made_from(
     lives: LivesOfRecords, by_link: RecordsByLink, source: _Place, links: tuple[RecordLink, ...]
 ) -> Iterator[tuple[WrittenRecord, tuple[str, ...], int]]:
     """The records that were made from one: each with the names of the equal headers, and when its writer had read."""

@@ -39,7 +39,7 @@ def find_duplicates(lives: LivesOfRecords) -> Iterator[Row]:
 def _find_batches_written_twice(lives: LivesOfRecords, where: TopicPartition) -> Iterator[Row]:
     """Batches of idempotent producers at two offsets."""
     tables = lives.tables[where]
-    if not _has_equal_batches(tables):
+    if not _has_batch_at_two_offsets(tables):
         return
     written: dict[tuple[int, ...], dict[int, Write | LoggedBatch]] = defaultdict(dict)
     batches: Iterator[LoggedBatch] = chain.from_iterable(each.batches for each in tables)
@@ -57,7 +57,7 @@ def _find_batches_written_twice(lives: LivesOfRecords, where: TopicPartition) ->
             yield _make_row(lives, where, (first.first, copy.first, first.records), (first, copy), why)
 
 
-def _has_equal_batches(tables: list[PartitionTables]) -> bool:
+def _has_batch_at_two_offsets(tables: list[PartitionTables]) -> bool:
     """Whether some batch of an idempotent producer is at two offsets."""
     offsets: dict[tuple[int, ...], int] = {}
     columns = "first", "producer", "epoch", "sequence", "crc"
@@ -102,14 +102,14 @@ def _find_records_written_twice(lives: LivesOfRecords, where: TopicPartition) ->
         if len(its) > 1 and _are_all_sent_again(its, is_sent_again):
             pairs += [(its[0], copy) for copy in its[1:]]
     pairs.sort(key=lambda pair: pair[1].offset)
-    yield from _join_runs(lives, where, pairs)
+    yield from _make_rows_of_runs(lives, where, pairs)
 
 
 def _are_all_sent_again(its: list[RecordHash], is_sent_again: Callable[[RecordHash, RecordHash], bool]) -> bool:
     return all(is_sent_again(before, after) for before, after in pairwise(its))
 
 
-def _join_runs(
+def _make_rows_of_runs(
     lives: LivesOfRecords, where: TopicPartition, pairs: list[tuple[RecordHash, RecordHash]]
 ) -> Iterator[Row]:
     """A row for each run of records that follow each other in both batches."""

@@ -57,7 +57,7 @@ def find_losses(lives: LivesOfRecords) -> Iterator[Row]:
         writes: list[Write] | None = None  # most partitions have no gap
         for group in sorted(passages):
             passage = passages[group]
-            for low, high in _find_gaps(lives, where, passage, unknown):
+            for low, high in _find_unread_ranges(lives, where, passage, unknown):
                 if writes is None:
                     writes = [write for write in _sorted_rows_of_table(lives, where, "writes") if write.first >= 0]
                 yield from _make_rows(lives, where, group, passage, (low, high), writes)
@@ -98,11 +98,13 @@ def _collect_group_progress(lives: LivesOfRecords, where: TopicPartition) -> tup
     commits: list[Commit] = _sorted_rows_of_table(lives, where, "commits")
     for commit in commits:
         if commit.code == 0:
-            passages[lives.text_of(commit.group)].commits.append(commit)
+            passages[lives.text_of_number(commit.group)].commits.append(commit)
     return passages, unknown
 
 
-def _find_gaps(lives: LivesOfRecords, where: TopicPartition, passage: _Passage, unknown: list[Span]) -> Iterator[Span]:
+def _find_unread_ranges(
+    lives: LivesOfRecords, where: TopicPartition, passage: _Passage, unknown: list[Span]
+) -> Iterator[Span]:
     """The ranges that a group has passed and not read."""
     if not passage.spans or any(lives.is_sent_to_follower(sender, where) for sender in passage.senders):
         return
@@ -181,7 +183,9 @@ def _explain_skipped_gap(
     told = [
         each.offset
         for each in positions
-        if lives.text_of(each.group) == group and max(each.answered, each.time) <= passer.time and each.sender >= 0
+        if lives.text_of_number(each.group) == group
+        and max(each.answered, each.time) <= passer.time
+        and each.sender >= 0
     ]
     if told and told[-1] < 0:
         return f"nothing was committed, and it began at offset {passer.position:,}"

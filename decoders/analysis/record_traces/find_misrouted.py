@@ -29,11 +29,11 @@ class _Try(NamedTuple):
 
 def find_misrouted(lives: LivesOfRecords) -> Iterator[Row]:
     """A row for each batch that was misrouted, in the order of time."""
-    for misrouted in find_misrouted_batches(_each_sent_batch(lives)):
+    for misrouted in find_misrouted_batches(_iterate_sent_batches(lives)):
         yield _make_row(lives, misrouted)
 
 
-def _each_sent_batch(lives: LivesOfRecords) -> Iterator[SentBatch]:
+def _iterate_sent_batches(lives: LivesOfRecords) -> Iterator[SentBatch]:
     for (topic, number), several in lives.tables.items():
         for tables in several:
             write: Write

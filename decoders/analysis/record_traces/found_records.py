@@ -47,7 +47,7 @@ class FoundRecords:
         self.without_offset: dict[TopicPartition, set[Identity]] = {}
         self.left_out = 0
 
-    def may_be_in(self, where: TopicPartition) -> bool:
+    def may_hold_asked(self, where: TopicPartition) -> bool:
         """Whether a partition may have records that are asked for: names of topic ids may be told later."""
         asked = self.asked
         if not isinstance(asked, AskedOffsets):
@@ -57,7 +57,7 @@ class FoundRecords:
             return False
         return topic == asked.topic or TOPIC_ID_LENGTH in (len(topic), len(asked.topic))
 
-    def note_without_offset(self, where: TopicPartition, head: BatchHead) -> None:
+    def note_matching_batch_without_offset(self, where: TopicPartition, head: BatchHead) -> None:
         """Note a batch with records that meet the condition, of which no offset is known."""
         its = head.size, head.producer_id, head.producer_epoch, head.base_sequence
         newest = NONE if head.max_timestamp is None else head.max_timestamp
@@ -82,7 +82,7 @@ class FoundRecords:
             return asked.first <= offset <= asked.last
         return offset in self.matches.get(where, ())
 
-    def note_contents(
+    def note_asked_contents(
         self, exchange: Exchange, where: TopicPartition, records: Any, head: BatchHead, first: int
     ) -> None:
         """Note key and headers of the records asked for in a batch, whose first record has the offset `first`."""
@@ -95,7 +95,7 @@ class FoundRecords:
                 contents, key = RecordContents.from_row(row), (*where, offset)
                 self.contents[key] = max(self.contents.get(key, contents), contents, key=repr)
 
-    def note_batches(
+    def note_asked_batches(
         self, exchange: Exchange, where: TopicPartition, records: Any, heads: list[BatchHead], first: int
     ) -> list[BatchHead]:
         """Note the records asked for, of those from the offset `first` on in an answer; returns their batches."""
@@ -107,7 +107,7 @@ class FoundRecords:
                     self.note_matches(where, found)
                 inside.append(head)
         for head in inside:
-            self.note_contents(exchange, where, records, head, head.base_offset)
+            self.note_asked_contents(exchange, where, records, head, head.base_offset)
         return inside
 
     def _find_offsets(
@@ -116,7 +116,7 @@ class FoundRecords:
         """The offsets asked for in a batch of an answer; of AskedOffsets the first one alone."""
         asked = self.asked
         if isinstance(asked, RecordCondition):
-            found = asked.list_offsets(where[0], records, exchange.response_raw, head)
+            found = asked.list_passing_offsets(where[0], records, exchange.response_raw, head)
             return [offset for offset in found if offset >= first] if found else []
         low = max(head.base_offset, first)
         if isinstance(asked, AskedOffsets):

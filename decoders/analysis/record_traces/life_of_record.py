@@ -41,7 +41,7 @@ __all__ = ["LivesOfRecords"]
 _MS: Final = 1_000_000
 
 
-def find_names_of_topics(index: RecordIndex) -> dict[str, str]:
+def find_names_of_topic_ids(index: RecordIndex) -> dict[str, str]:
     """The names of topic ids: those that were told, and those of topics whose batches are the same."""
     known = dict(index.topic_names)
     nameless = [
@@ -148,7 +148,7 @@ class LivesOfRecords:
         self._file_names = file_names
         # Of records that are not asked for.
         self.contents_of_others: dict[tuple[str, int, int], RecordContents] = {}
-        self.names = find_names_of_topics(index)
+        self.names = find_names_of_topic_ids(index)
         self.tables = _tables_by_topic(index, self.names)
         self._latest: tuple[TopicPartition, _PartitionRows] | None = None  # those of all would take a GB
         self._clients: dict[int, tuple[str, str]] = {}
@@ -166,7 +166,7 @@ class LivesOfRecords:
             for group, sender in {(row[0], row[1]) for row in rows if row[2] >= 0 or row[3] < 0}:
                 yield value_of(group), self.client_of(sender), where
 
-    def ends_of(self, sender: int) -> ConnectionEnds:
+    def connection_ends_of(self, sender: int) -> ConnectionEnds:
         """The two ends of a connection."""
         found: ConnectionEnds = self._index.values.value_of_number(sender)
         return found
@@ -175,15 +175,15 @@ class LivesOfRecords:
         """The client of a connection: its client id, or else its host; and its host."""
         found = self._clients.get(sender)
         if found is None:
-            ends = self.ends_of(sender)
+            ends = self.connection_ends_of(sender)
             found = self._clients[sender] = client_of(ends.client_id, ends.client), host_of(ends.client)
         return found
 
     def client_id_of(self, sender: int) -> str | None:
         """The client id on a connection."""
-        return self.ends_of(sender).client_id
+        return self.connection_ends_of(sender).client_id
 
-    def text_of(self, number: int) -> str:
+    def text_of_number(self, number: int) -> str:
         """The text that has a number in rows."""
         return str(self._index.values.value_of_number(number))
 
@@ -193,7 +193,7 @@ class LivesOfRecords:
 
     def is_sent_to_follower(self, sender: int, where: TopicPartition) -> bool:
         """Whether a leader has told the client of a connection to read a partition from another node (KIP-392)."""
-        ends = self.ends_of(sender)
+        ends = self.connection_ends_of(sender)
         its = ends.client_id, host_of(ends.client)
         names = self._names_of_topic(where[0])
         return any(
@@ -212,7 +212,7 @@ class LivesOfRecords:
 
     def evidence_of(self, row: Any) -> Row:
         """The exchange of a row, as rows of answers have it."""
-        ends = self.ends_of(row.sender)
+        ends = self.connection_ends_of(row.sender)
         numbers = (None if each < 0 else each for each in (row.correlation, row.packet, row.packet_end))
         evidence: Any = (row.time, ends.connection, ends.client, ends.broker, *numbers, ends.file)
         return make_evidence_row(
@@ -261,7 +261,7 @@ class LivesOfRecords:
             (each.time, each) for each in partition.deliveries if each.kind == NONE and each.first <= offset < each.end
         ]
         for time, row in its:
-            ends = self.ends_of(row.sender)
+            ends = self.connection_ends_of(row.sender)
             yield time, (ends.client_id, host_of(ends.client))
 
     # One record.
@@ -276,7 +276,7 @@ class LivesOfRecords:
         """Rows for batches with records that are asked for, of which nothing tells the offset."""
         partition = self.partition(where)
         its = {*map(identity_of_batch, partition.batches)}
-        asked = self._index.list_asked_without_offset(where[1], self._names_of_topic(where[0]))
+        asked = self._index.list_asked_batches_without_offset(where[1], self._names_of_topic(where[0]))
         for identity, tries in partition.by_identity.items():
             if identity not in its and (asked is None or identity in asked) and all(write.first < 0 for write in tries):
                 yield self._make_row(where, None, partition, tries)
@@ -314,7 +314,7 @@ class LivesOfRecords:
             "key": None if contents is None else contents.key,
             "value_size": None if contents is None else contents.value_size,
             "headers": [] if contents is None else [{"key": key, "value": held} for key, held in contents.headers],
-            "produced_by": self.ends_of(writes[0].sender).client_id if writes else None,
+            "produced_by": self.connection_ends_of(writes[0].sender).client_id if writes else None,
             "produced": None if began is None else format_rfc3339(began),
             "acknowledged": None if accepted is None or accepted.answered < 0 else format_rfc3339(accepted.answered),
             "tries": len(writes),
@@ -322,7 +322,7 @@ class LivesOfRecords:
             "read_by": self._make_reader_rows(events, began),
             "downstream_of": None,
             "events": [self._make_event_row(event, began) for event in events],
-            "not_in_capture": list(_list_what_is_missing(where, offset, writes, events)),
+            "not_in_capture": list(_list_unseen_parts_of_life(where, offset, writes, events)),
         }
 
     def _find_contents(self, where: TopicPartition, offset: int) -> RecordContents | None:
@@ -411,7 +411,7 @@ class LivesOfRecords:
 
     def _is_read_from_follower(self, read: Read, where: TopicPartition) -> bool:
         """Whether the leader had told the client to read from this node (KIP-392)."""
-        ends = self.ends_of(read.sender)
+        ends = self.connection_ends_of(read.sender)
         node = self._index.nodes.get(ends.broker)
         names = [where[0], *(identity for identity, name in self.names.items() if name == where[0])]
         host = host_of(ends.client)
@@ -430,7 +430,7 @@ class LivesOfRecords:
         (earlier, old), (read, new) = before, now
         told = None
         if new is not None:
-            number = self._index.values.number_of_value(new.group)
+            number = self._index.values.intern_value(new.group)
             its = [
                 each
                 for each in partition.positions.get(number, ())
@@ -581,7 +581,7 @@ class LivesOfRecords:
 
     def _make_event_row(self, event: _Event, began: int | None) -> Row:
         sender, correlation, packet, packet_end = event.evidence
-        ends = self.ends_of(sender)
+        ends = self.connection_ends_of(sender)
         numbers = (None if each < 0 else each for each in (correlation, packet, packet_end))
         evidence = (event.time, ends.connection, ends.client, ends.broker, *numbers, ends.file)
         if self._file_names:
@@ -624,7 +624,7 @@ def _format_position(offset: int) -> str:
     return "nothing was committed" if offset < 0 else f"offset {offset:,} was committed"
 
 
-def _list_what_is_missing(
+def _list_unseen_parts_of_life(
     where: TopicPartition, offset: int | None, writes: list[Write], events: list[_Event]
 ) -> Iterator[str]:
     """What a life lacks, in so many words."""

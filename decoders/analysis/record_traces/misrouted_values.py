@@ -78,7 +78,7 @@ class MisroutedValues:
     @property
     def left_out(self) -> int:
         """How many records that are likely misrouted there was no room for."""
-        return sum(self._beyond[key] for key in self._find_foreign_schemas())
+        return sum(self._beyond[key] for key in self._find_misrouted_schemas())
 
     def add(self, exchange: Exchange) -> None:
         """Add the values of a Produce that was not refused, or of an answer to Fetch."""
@@ -89,7 +89,7 @@ class MisroutedValues:
         raw = exchange.raw(array.side)
         firsts: dict[tuple[str, int], int | None] = {}
         for where, records in self._list_records(exchange, array):
-            if self._without_schemas.may_find_in(where[0], records, raw, None, self._may_batch_name_schema):
+            if self._without_schemas.may_have_matches(where[0], records, raw, None, self._may_batch_name_schema):
                 if key == PRODUCE:
                     firsts = firsts or self._read_first_offsets(exchange)
                     first = firsts.get(where, -1)
@@ -212,22 +212,22 @@ class MisroutedValues:
         self._told.update(list_subjects(self._reader.store, self._runs))
         return self._told
 
-    def _find_foreign_schemas(self) -> dict[tuple[str, str], str]:
+    def _find_misrouted_schemas(self) -> dict[tuple[str, str], str]:
         return find_misrouted_values(self._list_subjects(), self._runs)
 
     def merge(self, other: Self) -> None:
         """Add what `other` has seen."""
         self._beyond += other._beyond
         self._told |= other._list_subjects()
-        for run in other._each_run():
+        for run in other._iterate_runs():
             self._keep_run(run)
 
-    def _each_run(self) -> Iterator[_Run]:
+    def _iterate_runs(self) -> Iterator[_Run]:
         return chain.from_iterable(its.values() for its in self._runs.values())
 
     def state(self) -> list[object]:
         """The state as built-in values, for `resume_state`."""
-        runs = [list(each) for each in self._each_run()]
+        runs = [list(each) for each in self._iterate_runs()]
         return [runs, sorted(self._list_subjects(), key=repr), [[*key, count] for key, count in self._beyond.items()]]
 
     def resume_state(self, state: object) -> None:
@@ -247,7 +247,7 @@ class MisroutedValues:
 
     def rows(self, file_names: Sequence[str]) -> Iterator[Row]:
         """A row for each run that is likely misrouted, in the order of time."""
-        foreign = self._find_foreign_schemas()
+        foreign = self._find_misrouted_schemas()
         runs = chain.from_iterable(self._runs[key].values() for key in foreign)
         for run in sorted(runs, key=lambda each: (each[1:7], repr(each))):
             other = foreign[run.topic, run.schema]

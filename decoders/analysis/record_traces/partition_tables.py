@@ -277,7 +277,7 @@ class Table:
             self._packed.append(compress(cells[at : at + full].tobytes()))
         del cells[: len(cells) // full * full]
 
-    def _each_block(self) -> Iterator[array[int]]:
+    def _iterate_blocks(self) -> Iterator[array[int]]:
         """The cells, block by block."""
         for packed in self._packed:
             yield array("q", decompress(packed))
@@ -285,19 +285,19 @@ class Table:
 
     def __iter__(self) -> Iterator[Any]:
         make = self._kind._make
-        for cells in self._each_block():
+        for cells in self._iterate_blocks():
             yield from map(make, zip(*[iter(cells)] * self._width, strict=True))
 
     def select_columns(self, *names: str) -> Iterator[tuple[int, ...]]:
         """These columns of each row: a fifth of the time of whole rows."""
         columns = [self._kind._fields.index(name) for name in names]
-        for cells in self._each_block():
+        for cells in self._iterate_blocks():
             yield from zip(*[cells[number :: self._width] for number in columns], strict=True)
 
     def add_rows_of(self, other: Self, numbers_here: list[int]) -> None:
         """Add the rows of another table, whose values have these numbers here."""
         columns = [number for number, name in enumerate(self._kind._fields) if name in COLUMNS_OF_VALUES]
-        for block in other._each_block():
+        for block in other._iterate_blocks():
             for row in zip(*[iter(block)] * self._width, strict=True):
                 cells = list(row)
                 for number in columns:
@@ -309,7 +309,7 @@ class Table:
     def state(self) -> bytes:
         """The state as bytes, big-endian."""
         found = []
-        for block in self._each_block():
+        for block in self._iterate_blocks():
             cells = array("q", block)
             if _LITTLE:
                 cells.byteswap()
@@ -373,7 +373,7 @@ class PartitionTables:
         self.markers: set[tuple[int, int]] = set()
         self.wants: dict[int, tuple[int, int]] = {}  # number of a connection → position and `seen` of its latest row
 
-    def note_log_start(self, start: int, time_ns: int) -> bool:
+    def note_first_log_start(self, start: int, time_ns: int) -> bool:
         """Whether this is the first time that a log is known to begin at an offset above 0; notes the time."""
         if start <= 0 or self.told.get(start, time_ns + 1) <= time_ns:
             return False
@@ -430,7 +430,7 @@ class InternedValues:
         self.values: list[Any] = []
         self._numbers: dict[Any, int] = {}
 
-    def number_of_value(self, value: Any) -> int:
+    def intern_value(self, value: Any) -> int:
         """The number of a value; NONE for None."""
         if value is None:
             return NONE
@@ -446,7 +446,7 @@ class InternedValues:
 
     def merge(self, other: Self) -> list[int]:
         """Add the values of `other`; returns the numbers that they have here, in their order there."""
-        return [self.number_of_value(value) for value in other.values]
+        return [self.intern_value(value) for value in other.values]
 
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""
@@ -461,7 +461,7 @@ class InternedValues:
                 value = ConnectionEnds(*state_fields(value, str | None, str, str, int, str | None))
             elif not isinstance(value, str):
                 raise Malformed("a value that is no text")
-            if made.number_of_value(value) != len(made.values) - 1:
+            if made.intern_value(value) != len(made.values) - 1:
                 raise Malformed("a value with two numbers")
         return made
 
@@ -482,7 +482,7 @@ class ExchangeSources:
             if len(self._senders) >= _SENDERS_MAX:
                 self._senders.clear()
             ends = ConnectionEnds(client_id, info.client, info.broker, info.number, file)
-            sender = self._values.number_of_value(ends)
+            sender = self._values.intern_value(ends)
             known = self._senders[info] = client_id, file, sender
         return (
             known[2],

@@ -167,7 +167,7 @@ class RecordAges:
         group.add_binned_values(bins, total, min(ages), max(ages))
 
     def _make_key(self, lives: LivesOfRecords, where: TopicPartition, group: str | None, arrival: _Arrival) -> Key:
-        ends = lives.ends_of(arrival.sender)
+        ends = lives.connection_ends_of(arrival.sender)
         values: dict[str, str | int | None] = {
             "topic": where[0],
             "partition": where[1],
@@ -257,7 +257,7 @@ def _list_commits(lives: LivesOfRecords, where: TopicPartition) -> dict[str | No
     for asked, answered, offset, code, sender, group in commits:
         if code == 0 and offset > 0:
             found[group].append(_Arrival(answered if answered >= 0 else asked, 0, offset, sender))
-    return {lives.text_of(number): list(_keep_first_arrivals(arrivals)) for number, arrivals in found.items()}
+    return {lives.text_of_number(number): list(_keep_first_arrivals(arrivals)) for number, arrivals in found.items()}
 
 
 def _keep_first_arrivals(arrivals: list[_Arrival]) -> Iterator[_Arrival]:

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.record_traces.record_links import RecordLink, intern_name, make_links, resume_links
+from decoders.analysis.record_traces.record_links import RecordLink, intern_name, make_record_links, resume_links
 from decoders.limits import BATCHES_KNOWN_AGAIN_MAX, TRACED_TEXT_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.records.batch_layout import LOG_OVERHEAD, MAGIC_AT, SIZE
@@ -65,7 +65,7 @@ class BatchesWithoutFinds:
                 self.known.clear()
             self._state = state
 
-    def may_find_in(
+    def may_have_matches(
         self, topic: str | None, records: Any, raw: bytes | None, search: BatchTest | None, test: BatchTest | None
     ) -> bool:
         """Whether a records field may have what the question is about, or markers of transactions: most have none.
@@ -118,15 +118,15 @@ def hash_batch(topic: str | None, raw: bytes, at: int, stop: int) -> int:
 def read_record_rows(records: Any, raw: bytes | None, head: BatchHead) -> Iterable[Row]:
     """The rows of the records in the batch with this header, of a view's records field (summarize_records.py)."""
     if records.__class__ is tuple and raw is not None and head.at >= 0:
-        read_rows, make_budget = _load_reader()
+        read_rows, make_budget = _load_plain_batch_reader()
         rows = read_rows(raw, head.at, head.at + head.size, make_budget())
         if rows is not None:
             return rows
-    return _each_record_row(records, raw, head)
+    return _iterate_record_rows(records, raw, head)
 
 
 @cache
-def _load_reader() -> tuple[Callable[[bytes, int, int, Budget], list[Row] | None], Callable[[], Budget]]:
+def _load_plain_batch_reader() -> tuple[Callable[[bytes, int, int, Budget], list[Row] | None], Callable[[], Budget]]:
     """The reader of plain batches, which is loaded where records are read, and what makes a budget for it."""
     from decoders.records.read_batch_v2 import read_rows_of_plain_batch
     from decoders.records.record_and_batch import Budget
@@ -134,7 +134,7 @@ def _load_reader() -> tuple[Callable[[bytes, int, int, Budget], list[Row] | None
     return read_rows_of_plain_batch, Budget
 
 
-def _each_record_row(records: Any, raw: bytes | None, head: BatchHead) -> Iterator[Row]:
+def _iterate_record_rows(records: Any, raw: bytes | None, head: BatchHead) -> Iterator[Row]:
     """The rows of a batch of any kind."""
     if records.__class__ is tuple and raw is not None:
         from decoders.records.read_batches import read_records_by_batch
@@ -144,7 +144,7 @@ def _each_record_row(records: Any, raw: bytes | None, head: BatchHead) -> Iterat
         if head.at >= 0:
             at, size = head.at, head.size
         elif head.size != size:
-            at, size = _find_batch(raw, at, at + size, head)
+            at, size = _find_batch_offset_and_size(raw, at, at + size, head)
         for rows in read_records_by_batch(raw[at : at + size], Budget(), list):
             yield from rows
     elif isinstance(records, list):
@@ -153,7 +153,7 @@ def _each_record_row(records: Any, raw: bytes | None, head: BatchHead) -> Iterat
                 yield from batch.get("records") or ()
 
 
-def _find_batch(raw: bytes, at: int, end: int, head: BatchHead) -> tuple[int, int]:
+def _find_batch_offset_and_size(raw: bytes, at: int, end: int, head: BatchHead) -> tuple[int, int]:
     """Where the batch begins in the bytes of several, and its size."""
     while at + 12 <= end:
         size = 12 + int.from_bytes(raw[at + 8 : at + 12], "big")
@@ -169,13 +169,13 @@ def hash_record(row: Row) -> int:
     parts = (
         repr(row[_TIMESTAMP]).encode(),
         b"-" if key is None else b"k%d" % len(key),
-        _to_bytes(key),
-        _to_bytes(value),
+        _content_bytes(key),
+        _content_bytes(value),
     )
     return int.from_bytes(blake2b(b"\0".join(parts), digest_size=8).digest(), "big", signed=True)
 
 
-def _to_bytes(held: Any) -> bytes:
+def _content_bytes(held: Any) -> bytes:
     return held.encode("utf-8", "surrogateescape") if isinstance(held, str) else held or b""
 
 
@@ -198,7 +198,7 @@ class RecordContents(NamedTuple):
         value = row[VALUE]
         headers = tuple((intern_name(_shorten_text(name) or ""), _shorten_text(held)) for name, held in row[HEADERS])
         size = None if value is None else len(value)
-        return cls(row[_TIMESTAMP], _shorten_text(row[KEY]), size, headers, make_links(row[HEADERS]))
+        return cls(row[_TIMESTAMP], _shorten_text(row[KEY]), size, headers, make_record_links(row[HEADERS]))
 
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""
@@ -208,10 +208,10 @@ class RecordContents(NamedTuple):
     def make_resumed(cls, state: object) -> RecordContents:
         """Contents from their `state`. Raises DecodeError."""
         timestamp, key, size, headers, links = state_fields(state, int | None, str | None, int | None, list, list)
-        return cls(timestamp, key, size, tuple(_read_headers(headers)), resume_links(links))
+        return cls(timestamp, key, size, tuple(_resume_headers(headers)), resume_links(links))
 
 
-def _read_headers(headers: Iterable[object]) -> Iterator[tuple[str, str | None]]:
+def _resume_headers(headers: Iterable[object]) -> Iterator[tuple[str, str | None]]:
     for each in headers:
         name, held = state_fields(each, str, str | None)
         yield name, held

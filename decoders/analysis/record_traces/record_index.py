@@ -144,7 +144,7 @@ class RecordIndex:
         """How many rows and records the index had no room for, by what they are about: one of it, as a noun."""
         return self._left_out + Counter({"matching record": self.found.left_out})
 
-    def list_asked_without_offset(self, number: int, names: Iterable[str]) -> set[Identity] | None:
+    def list_asked_batches_without_offset(self, number: int, names: Iterable[str]) -> set[Identity] | None:
         """The batches of a partition with records asked for that have no offset; None: all of the index are such."""
         if not self._keeps_all:
             return None
@@ -215,7 +215,7 @@ class RecordIndex:
                 self._left_out["partition"] += 1
         return found
 
-    def _has_room(self, noun: str) -> bool:
+    def _admit_row(self, noun: str) -> bool:
         """Whether one more row may be kept, which is then counted; the noun is what it is about."""
         if self._rows >= ROWS_INDEXED_MAX:
             self._left_out[noun] += 1
@@ -246,7 +246,7 @@ class RecordIndex:
     def _list_partitions(self, exchange: Exchange, array: Any) -> list[tuple[str, int, dict[str, Any]]]:
         """Topic, number and struct of each partition of an array that is asked about."""
         if isinstance(self.asked, AskedOffsets):
-            return list(self._each_partition_asked_about(exchange, array))
+            return list(self._iterate_asked_partitions(exchange, array))
         view = exchange._request_view if array.side == "request" else exchange._response_view
         number, partitions, found = array.number, array.partitions, []
         for element in structs_at(view, array.topics):
@@ -260,7 +260,7 @@ class RecordIndex:
                         found.append((topic, its, part))
         return found
 
-    def _each_partition_asked_about(self, exchange: Exchange, array: Any) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    def _iterate_asked_partitions(self, exchange: Exchange, array: Any) -> Iterator[tuple[str, int, dict[str, Any]]]:
         """Those of the partition that is asked about; the others are noted."""
         for element in structs_at(exchange.view(array.side), array.topics):
             topic = self._topic_asked_about(exchange, element)
@@ -284,7 +284,7 @@ class RecordIndex:
         condition, raw = self._condition, exchange.request_raw
         parts = self._list_partitions(exchange, asked)
         if condition is not None and not any(
-            condition.may_be_in(topic, part.get(asked.records), raw) for topic, _, part in parts
+            condition.may_hold_asked(topic, part.get(asked.records), raw) for topic, _, part in parts
         ):
             return
         answers = {(topic, number): part for topic, number, part in self._list_partitions(exchange, answered)}
@@ -293,7 +293,7 @@ class RecordIndex:
         no_answer = UNACKNOWLEDGED if exchange.outcome == "no_response_expected" else UNANSWERED
         source: tuple[int, int, int, int] | None = None
         answered_ns = NONE if exchange.response_ns is None else exchange.response_ns
-        transaction = self.values.number_of_value(request.get("transactional_id"))
+        transaction = self.values.intern_value(request.get("transactional_id"))
         for topic, number, part in parts:
             where = topic, number
             answer = answers.get(where, {})
@@ -303,13 +303,13 @@ class RecordIndex:
             records = part.get(asked.records)
             for head in read_batch_heads(records, raw, verify_checksums=False):
                 count = max(head.offset_count, 1)
-                asked_for = self._question is None or self._is_write_asked_for(exchange, where, records, head, first)
-                if (asked_for or self._keeps_all) and self._has_room("batch"):
+                asked_for = self._question is None or self._note_asked_write(exchange, where, records, head, first)
+                if (asked_for or self._keeps_all) and self._admit_row("batch"):
                     source = source or self._sources.make_source(exchange)
                     row = (exchange.time_ns, answered_ns, first, count, code, *source, head.size, head.producer_id)
                     rest = (head.producer_epoch, head.base_sequence, NONE if head.crc is None else head.crc)
                     newest = NONE if head.max_timestamp is None else head.max_timestamp
-                    codec = self.values.number_of_value(head.codec)
+                    codec = self.values.intern_value(head.codec)
                     self._tables_of_partition(where).writes.add_row((*row, *rest, newest, acks, codec, transaction))
                     if self._keeps_fingerprints and first >= 0 and head.producer_id < 0:
                         self._add_fingerprints(exchange, where, records, head, first, source)
@@ -335,22 +335,22 @@ class RecordIndex:
         table = self._tables_of_partition(where).fingerprints
         time_ns, first = exchange.time_ns, first - head.base_offset
         for row in read_record_rows(records, exchange.request_raw, head):
-            if row[1] is not None and self._has_room("record"):  # magic 0 has no create time
+            if row[1] is not None and self._admit_row("record"):  # magic 0 has no create time
                 table.add_row((first + row[0], hash_record(row), time_ns, *source))
 
-    def _is_write_asked_for(
+    def _note_asked_write(
         self, exchange: Exchange, where: TopicPartition, records: Any, head: BatchHead, first: int
     ) -> bool:
         """Whether a batch of a Produce has, or may have, records that are asked for; notes which these are."""
         asked, count = self._question, max(head.offset_count, 1)
         assert asked is not None
-        if self._keeps_all and not self.found.may_be_in(where):
+        if self._keeps_all and not self.found.may_hold_asked(where):
             return False
         if isinstance(asked, AskedOffsets):
             if first >= 0 and (first > asked.last or first + count <= asked.first):
                 return False
             if first >= 0:
-                self.found.note_contents(exchange, where, records, head, first)
+                self.found.note_asked_contents(exchange, where, records, head, first)
             return True  # without an offset, it may be a try to write the records asked for
         if isinstance(asked, AskedProducer):
             if head.producer_id != asked.producer_id:
@@ -358,13 +358,13 @@ class RecordIndex:
             at = range(count) if asked.sequence is None else (asked.sequence - head.base_sequence,)
             found = [number for number in at if 0 <= number < count]
         else:
-            offsets = asked.list_offsets(where[0], records, exchange.request_raw, head)
+            offsets = asked.list_passing_offsets(where[0], records, exchange.request_raw, head)
             found = [offset - head.base_offset for offset in offsets]
         if found and first >= 0:
             self.found.note_matches(where, [first + number for number in found])
-            self.found.note_contents(exchange, where, records, head, first)
+            self.found.note_asked_contents(exchange, where, records, head, first)
         elif found and self._keeps_all:
-            self.found.note_without_offset(where, head)
+            self.found.note_matching_batch_without_offset(where, head)
         return bool(found)
 
     def _add_reads(self, exchange: Exchange) -> None:
@@ -388,13 +388,13 @@ class RecordIndex:
             if preferred is not None and preferred >= 0:
                 client = exchange.connection_info.client.rpartition(":")[0]
                 self.preferred.add((exchange.client_id, client, topic, number, preferred))
-            if not records or error or (condition is not None and not condition.may_be_in(topic, records, raw)):
+            if not records or error or (condition is not None and not condition.may_hold_asked(topic, records, raw)):
                 continue
             heads = list(read_batch_heads(records, raw, verify_checksums=False))
             if not heads:
                 continue
             for head in heads:
-                if head.base_sequence < 0 <= head.producer_id and self._keeps_reads and self._has_room("marker"):
+                if head.base_sequence < 0 <= head.producer_id and self._keeps_reads and self._admit_row("marker"):
                     self._tables_of_partition(where).markers.add((head.producer_id, head.base_offset))
             positions = self._read_positions(exchange) if positions is None else positions
             position = positions.get(where, NONE)
@@ -403,14 +403,14 @@ class RecordIndex:
                 self.found.note_end_of_partition(where, end)
             if end <= first:
                 continue
-            asked_for = self._is_read_asked_for(exchange, where, records, heads, (first, end))
-            if (asked_for or self._keeps_all) and self._keeps_reads and self._has_room("read"):
+            asked_for = self._note_asked_read(exchange, where, records, heads, (first, end))
+            if (asked_for or self._keeps_all) and self._keeps_reads and self._admit_row("read"):
                 source = source or self._sources.make_source(exchange)
                 committed = int(request.get("isolation_level") or 0)
                 row = (*times, position, first, end, *source, replica, committed)
                 self._tables_of_partition(where).reads.add_row(row)
                 if part.get("aborted_transactions"):
-                    self._note_aborted(where, part, end)
+                    self._note_aborted_transactions(where, part, end)
 
     def _read_positions(self, exchange: Exchange) -> dict[TopicPartition, int]:
         """Where a Fetch reads each of its partitions; none where the answer needs no positions."""
@@ -425,17 +425,17 @@ class RecordIndex:
         source = self._sources.make_source(exchange)
         for where, position in positions.items():
             tables = self._tables_of_partition(where)
-            if tables.wants.get(source[0]) != (position, seen) and self._has_room("position"):
+            if tables.wants.get(source[0]) != (position, seen) and self._admit_row("position"):
                 tables.wants[source[0]] = position, seen
                 tables.wanted.add_row((exchange.time_ns, position, seen, *source))
 
-    def _note_aborted(self, where: TopicPartition, part: dict[str, Any], end: int) -> None:
+    def _note_aborted_transactions(self, where: TopicPartition, part: dict[str, Any], end: int) -> None:
         for row in structs_at(part, "aborted_transactions"):
             producer, first = row.get("producer_id"), row.get("first_offset")
-            if producer is not None and first is not None and first < end and self._has_room("aborted transaction"):
+            if producer is not None and first is not None and first < end and self._admit_row("aborted transaction"):
                 self.aborted.setdefault(where, set()).add((producer, first))
 
-    def _is_read_asked_for(
+    def _note_asked_read(
         self, exchange: Exchange, where: TopicPartition, records: Any, heads: list[BatchHead], span: tuple[int, int]
     ) -> bool:
         """Whether a Fetch got records that are asked for; notes these, and the batches that they are in."""
@@ -446,14 +446,14 @@ class RecordIndex:
                 self._add_batches(where, heads)
             if asked is None:
                 return True
-            if not self.found.may_be_in(where):
+            if not self.found.may_hold_asked(where):
                 return False
         if isinstance(asked, AskedOffsets):
             low, high = max(asked.first, first), min(asked.last + 1, end)
             if low >= high:
                 return False
             self.found.note_missing_offsets(exchange, where, records, heads, (low, high))
-        inside = self.found.note_batches(exchange, where, records, heads, first)
+        inside = self.found.note_asked_batches(exchange, where, records, heads, first)
         self._add_batches(where, inside)
         return bool(inside) or isinstance(asked, AskedOffsets)
 
@@ -463,7 +463,7 @@ class RecordIndex:
         begun = tables.begun
         for head in heads:
             base, last, newest, crc = head.base_offset, head.last_offset, head.max_timestamp, head.crc
-            if base not in begun and self._has_room("batch"):
+            if base not in begun and self._admit_row("batch"):
                 begun.add(base)
                 its = base, last, head.records, head.size, head.producer_id, head.producer_epoch, head.base_sequence
                 tables.batches.add_row((*its, NONE if crc is None else crc, NONE if newest is None else newest))
@@ -474,7 +474,7 @@ class RecordIndex:
         outside = position if part.get("error_code") == _OUT_OF_RANGE else NONE
         start = part.get("log_start_offset", NONE)
         time_ns = exchange.response_ns or exchange.time_ns
-        if (outside >= 0 or tables.note_log_start(start, time_ns)) and self._has_room("log start"):
+        if (outside >= 0 or tables.note_first_log_start(start, time_ns)) and self._admit_row("log start"):
             tables.starts.add_row((time_ns, start, outside, *self._sources.make_source(exchange)))
 
     def _add_deliveries(self, exchange: Exchange) -> None:
@@ -485,12 +485,12 @@ class RecordIndex:
             return
         asked, answered = TOPIC_ARRAYS[key]
         error = "acknowledge_error_code" if key == SHARE_FETCH else answered.error
-        numbers = self.values.number_of_value(group), self.values.number_of_value(request.get("member_id") or None)
+        numbers = self.values.intern_value(group), self.values.intern_value(request.get("member_id") or None)
         codes: dict[TopicPartition, int] = {}
         source = self._sources.make_source(exchange)
 
         def add_row(where: TopicPartition, time_ns: int, span: tuple[int, int], *rest: int) -> None:
-            if self._is_span_asked_for(*span) and self._has_room("delivery"):
+            if self._is_span_asked_for(*span) and self._admit_row("delivery"):
                 row = (time_ns, span[0], span[1] + 1, *rest, *source, *numbers)
                 self._tables_of_partition(where).deliveries.add_row(row)
 
@@ -500,7 +500,7 @@ class RecordIndex:
             heads = list(read_batch_heads(records, exchange.response_raw, verify_checksums=False)) if records else []
             if heads:
                 self.found.note_end_of_partition((topic, number), heads[-1].last_offset + 1)
-                inside = self.found.note_batches(exchange, (topic, number), records, heads, heads[0].base_offset)
+                inside = self.found.note_asked_batches(exchange, (topic, number), records, heads, heads[0].base_offset)
                 self._add_batches((topic, number), heads if self._keeps_all else inside)
             for row in structs_at(part, "acquired_records"):
                 span, count = (row.get("first_offset", NONE), row.get("last_offset", NONE)), row.get("delivery_count")
@@ -515,7 +515,7 @@ class RecordIndex:
         asked = self.asked
         return not isinstance(asked, AskedOffsets) or (first <= asked.last and last >= asked.first)
 
-    def _add_deleted(self, exchange: Exchange) -> None:
+    def _add_log_starts_after_deletion(self, exchange: Exchange) -> None:
         """Add where logs begin once DeleteRecords was answered."""
         _, answered = TOPIC_ARRAYS[DELETE_RECORDS]
         for topic, number, part in self._list_partitions(exchange, answered):
@@ -536,10 +536,10 @@ class RecordIndex:
         }
         values = self.values
         named = (
-            values.number_of_value(group),
+            values.intern_value(group),
             int(request.get("generation_id_or_member_epoch", NONE)),
-            values.number_of_value(request.get("member_id") or None),
-            values.number_of_value(request.get("transactional_id")),
+            values.intern_value(request.get("member_id") or None),
+            values.intern_value(request.get("transactional_id")),
         )
         source = self._sources.make_source(exchange)
         answered_ns = NONE if exchange.response_ns is None else exchange.response_ns
@@ -553,12 +553,12 @@ class RecordIndex:
             if isinstance(self.asked, AskedOffsets) and offset <= self.asked.first:
                 continue
             code = int(codes.get((topic, number), UNANSWERED) or 0)
-            if self._has_room("commit"):
+            if self._admit_row("commit"):
                 self._tables_of_partition((topic, number)).commits.add_row(
                     (exchange.time_ns, answered_ns, offset, code, *source, *named)
                 )
 
-    def _add_positions(self, exchange: Exchange) -> None:
+    def _add_fetched_offsets(self, exchange: Exchange) -> None:
         """Add where a group's members begin, from an answer to OffsetFetch."""
         request, response = exchange._request_view, exchange._response_view
         if not isinstance(request, dict) or not isinstance(response, dict):
@@ -580,13 +580,13 @@ class RecordIndex:
                     or topic is None
                     or part.get(answered.error)
                     or row.get("error_code")
-                    or not self._has_room("position")
+                    or not self._admit_row("position")
                 ):
                     continue
                 source = source or self._sources.make_source(exchange)
                 offset = max(part.get(answered.offset, NONE), NONE)
                 self._tables_of_partition((topic, int(number or 0))).positions.add_row(
-                    (*times, offset, *source, self.values.number_of_value(group))
+                    (*times, offset, *source, self.values.intern_value(group))
                 )
 
     def _add_transaction_end(self, exchange: Exchange) -> None:
@@ -611,9 +611,9 @@ class RecordIndex:
         asked = self.asked
         if isinstance(asked, AskedProducer) and asked.producer_id != row["producer_id"]:
             return
-        if self._has_room("transaction end"):
+        if self._admit_row("transaction end"):
             answered = NONE if exchange.response_ns is None else exchange.response_ns
-            number = self.values.number_of_value(transaction)
+            number = self.values.intern_value(transaction)
             its = (exchange.time_ns, answered, row["producer_id"], int(row.get("producer_epoch") or 0), int(committed))
             self.ends.append(TransactionEnd(*its, number, *self._sources.make_source(exchange)))
 
@@ -691,8 +691,8 @@ _READERS: Final[dict[int, tuple[Callable[[RecordIndex, Exchange], None], tuple[s
     FETCH: (RecordIndex._add_reads, ("reads", "batches", "starts", "wanted")),
     OFFSET_COMMIT: (RecordIndex._add_commits, ("commits",)),
     TXN_OFFSET_COMMIT: (RecordIndex._add_commits, ("commits",)),
-    OFFSET_FETCH: (RecordIndex._add_positions, ("positions",)),
-    DELETE_RECORDS: (RecordIndex._add_deleted, ("starts",)),
+    OFFSET_FETCH: (RecordIndex._add_fetched_offsets, ("positions",)),
+    DELETE_RECORDS: (RecordIndex._add_log_starts_after_deletion, ("starts",)),
     SHARE_FETCH: (RecordIndex._add_deliveries, ("deliveries",)),
     SHARE_ACKNOWLEDGE: (RecordIndex._add_deliveries, ("deliveries",)),
     END_TXN: (RecordIndex._add_transaction_end, ("reads",)),

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from decoders.wire.state_serialization import state_fields
 
-__all__ = ["TRACE_PARENT", "RecordLink", "intern_name", "make_links", "resume_links"]
+__all__ = ["TRACE_PARENT", "RecordLink", "intern_name", "make_record_links", "resume_links"]
 
 # Name of the header, and a hash of its value: 64 bits, signed.
 RecordLink = tuple[str, int]
@@ -38,7 +38,7 @@ def intern_name(name: str) -> str:
     return name
 
 
-def make_links(headers: Iterable[tuple[Any, Any]]) -> tuple[RecordLink, ...]:
+def make_record_links(headers: Iterable[tuple[Any, Any]]) -> tuple[RecordLink, ...]:
     """The links of a record with these headers, each once."""
     found: dict[RecordLink, None] = {}
     for given, held in headers:

@@ -101,7 +101,7 @@ class WrittenRecords:
     def add_batch(self, exchange: Exchange, where: TopicPartition, records: Any, head: BatchHead, first: int) -> None:
         """Add the records of a batch of a Produce that was accepted at the offset `first`."""
         its = exchange.time_ns, exchange.client_id, exchange.connection_info.client
-        if self._has_room_for(where[0], *its, head.records, self._in_order and exchange.record is None):
+        if self._has_room_or_counts_left_out(where[0], *its, head.records, self._in_order and exchange.record is None):
             first -= head.base_offset
             for row in read_record_rows(records, exchange.request_raw, head):
                 contents = RecordContents.from_row(row) if row[HEADERS] else None
@@ -109,11 +109,11 @@ class WrittenRecords:
                     self._keep_record(WrittenRecord(*its, *where, first + row[0], contents))
 
     def _keep_record(self, record: WrittenRecord) -> None:
-        if self._has_room_for(record.topic, record.time, record.client_id, record.client, 1):
+        if self._has_room_or_counts_left_out(record.topic, record.time, record.client_id, record.client, 1):
             self.records.append(record)
             self._kept_of_topic[record.topic] += 1
 
-    def _has_room_for(
+    def _has_room_or_counts_left_out(
         self, topic: str, time_ns: int, client_id: str | None, client: str, records: int, in_order: bool = False
     ) -> bool:
         """Whether there is room for a record of a client; where not, counts so many, which may have headers."""

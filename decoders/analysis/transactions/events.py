@@ -37,7 +37,7 @@ __all__ = [
     "FENCING",
     "DescribedTransaction",
     "TransactionEvent",
-    "describe_transactions",
+    "read_described_transactions",
     "read_markers",
     "transaction_events_of",
     "transaction_paths",
@@ -317,7 +317,7 @@ def read_markers(exchange: Exchange) -> Iterator[TransactionEvent]:
             yield its.make_event("marker", producer_id, marker.get("producer_epoch"), code, *detail)
 
 
-def describe_transactions(exchange: Exchange) -> Iterator[tuple[str, DescribedTransaction]]:
+def read_described_transactions(exchange: Exchange) -> Iterator[tuple[str, DescribedTransaction]]:
     """What an answer to DescribeTransactions or ListTransactions tells of each transactional id."""
     answer, broker = exchange.view("response"), exchange.connection_info.broker
     time_ns, whole = exchange.response_ns or exchange.time_ns, exchange.api_key == DESCRIBE_TRANSACTIONS

@@ -40,7 +40,7 @@ class TransactionView(NamedTuple):
 def make_transaction_row(view: TransactionView, most: int) -> Row:
     """The row of a transactional id, without its numbers; `most`: how many events its timeline has."""
     timeline, latest = view.timeline, view.timeline.latest
-    state, why, sure = _state_of(timeline)
+    state, why, sure = _state_reason_and_certainty(timeline)
     client, address = (latest.client, latest.address) if latest is not None else (None, None)
     if client is None and timeline.session is not None and (latest is None or latest.began_ns is not None):
         client, address = timeline.session
@@ -67,7 +67,7 @@ def make_transaction_row(view: TransactionView, most: int) -> Row:
         "partitions": _make_partition_rows(latest),
         "groups": sorted(latest.groups) if latest is not None else [],
         "holds": _make_hold_rows(view.held),
-        "command": _make_command(view),
+        "command": _make_abort_commands(view),
         "transactions": len(timeline.transactions),
         "timeline": timeline.make_event_rows(most),
     }
@@ -86,13 +86,13 @@ def make_producer_row(producer: tuple[int, int], held: Sequence[HeldPartition], 
         "state": "ongoing",
         "why": f"readers of committed records wait at the first record of {who} is not in the capture",
         "age_ms": (max(now_ns, first) - first) / _MS if first else None,
-        "command": _make_command_for_places(held),
+        "command": _make_marker_or_describe_commands(held),
         "first": _format_time(first or None),
         "last": _format_time(max((each.last_ns for each in held), default=0) or None),
     }
 
 
-def _state_of(timeline: TransactionTimeline) -> tuple[str, str, bool]:
+def _state_reason_and_certainty(timeline: TransactionTimeline) -> tuple[str, str, bool]:
     """State, why, and whether that is certain."""
     latest = timeline.latest
     if latest is not None:
@@ -145,7 +145,7 @@ def _make_hold_rows(held: Sequence[HeldPartition]) -> list[Row]:
     ]
 
 
-def _make_command(view: TransactionView) -> str | None:
+def _make_abort_commands(view: TransactionView) -> str | None:
     """The command that aborts what is open; None where nothing is."""
     timeline, latest = view.timeline, view.timeline.latest
     if latest is None or not latest.is_open:
@@ -154,7 +154,7 @@ def _make_command(view: TransactionView) -> str | None:
     forgotten = told is not None and told.state in _OVER and told.time_ns >= (latest.began_ns or 0)
     ended = latest.state == "prepared" and latest.asked_end is not None
     if view.held and (forgotten or ended or not latest.registered):
-        return _make_command_for_places(view.held)  # the coordinator has nothing, or nothing left, to abort
+        return _make_marker_or_describe_commands(view.held)  # the coordinator has nothing, or nothing left, to abort
     brokers = sorted({each.leader for each in view.held})
     broker = view.coordinator or (brokers[0] if brokers else None)
     if view.name is None or broker is None:
@@ -162,7 +162,7 @@ def _make_command(view: TransactionView) -> str | None:
     return make_abort_command(broker, view.name)
 
 
-def _make_command_for_places(held: Sequence[HeldPartition]) -> str | None:
+def _make_marker_or_describe_commands(held: Sequence[HeldPartition]) -> str | None:
     """The commands for the partitions that are held back: markers, or, of an unknown producer, who it is."""
     if not held:
         return None

@@ -102,7 +102,7 @@ class Transaction:
         """What it has written to a partition."""
         return self.partitions.setdefault(where, WrittenPartition())
 
-    def add_work(self, event: TransactionEvent) -> None:
+    def add_work_event(self, event: TransactionEvent) -> None:
         """Take what was added, or written, to it."""
         self.began_ns = event.asked_ns if self.began_ns is None else min(self.began_ns, event.asked_ns)
         if not event.by_broker:
@@ -165,7 +165,7 @@ class TransactionTimeline:
         found = {event.producer_id for event in self.events} | {its.producer_id for its in self.transactions}
         return (found | {self.producer[0]}) - {UNKNOWN}
 
-    def _open(self) -> Transaction | None:
+    def _latest_open_transaction(self) -> Transaction | None:
         latest = self.latest
         return latest if latest is not None and latest.is_open else None
 
@@ -175,7 +175,7 @@ class TransactionTimeline:
         return made
 
     def _apply_initialization(self, event: TransactionEvent) -> None:
-        its = self._open()
+        its = self._latest_open_transaction()
         timeout, producer_id, epoch, kept = event.detail
         if event.error == 0:
             if its is not None and kept >= 0:
@@ -196,7 +196,7 @@ class TransactionTimeline:
             if event.error in FENCING:
                 self._apply_fencing(event)
             return
-        its, latest = self._open(), self.latest
+        its, latest = self._latest_open_transaction(), self.latest
         if its is not None and self._is_of_later_transaction(event, its):
             its.close("ended", None, "a later transaction of this id began; its end is not in the capture")
             its = None
@@ -205,7 +205,7 @@ class TransactionTimeline:
             if ended is not None and event.error == UNKNOWN and event.asked_ns <= ended:
                 return  # of the transaction that has ended: its answer is not in the capture
             its = self._begin_transaction(event.producer_id, event.epoch)
-        its.add_work(event)
+        its.add_work_event(event)
 
     @staticmethod
     def _is_of_later_transaction(event: TransactionEvent, its: Transaction) -> bool:
@@ -214,7 +214,7 @@ class TransactionTimeline:
         return event.producer_id != its.producer_id or event.epoch > its.epoch
 
     def _apply_fencing(self, event: TransactionEvent) -> None:
-        its = self._open()
+        its = self._latest_open_transaction()
         if its is not None and event.producer_id in (its.producer_id, UNKNOWN) and its.fenced is None:
             its.fenced = event
         elif its is None and event.producer_id in (self.producer[0], UNKNOWN):
@@ -222,7 +222,7 @@ class TransactionTimeline:
 
     def _apply_end(self, event: TransactionEvent) -> None:
         commits, producer_id, epoch = event.detail
-        its = self._open()
+        its = self._latest_open_transaction()
         if event.error == UNKNOWN or event.error in _PENDING:
             if its is not None:
                 its.asked_end = event

@@ -21,7 +21,7 @@ from decoders.analysis.portraits.client_and_broker_portraits import (
     Names,
     Portrait,
     Portraits,
-    latency_numbers,
+    make_latency_columns,
     transactional_ids_of,
     versions_used,
 )
@@ -30,7 +30,7 @@ from decoders.analysis.transactions.events import (
     COORDINATED,
     DescribedTransaction,
     TransactionEvent,
-    describe_transactions,
+    read_described_transactions,
     read_markers,
     transaction_events_of,
     transaction_paths,
@@ -180,7 +180,7 @@ class Transactions(Portraits):
             for marker in read_markers(exchange):
                 self._keep_event(self._markers, marker.producer_id, marker)
         elif key in _ASKING:
-            for name, told in describe_transactions(exchange):
+            for name, told in read_described_transactions(exchange):
                 where = name, told.whole
                 if where in self._described or len(self._described) < PARTITIONS_KEPT_MAX:
                     self._described[where] = max(self._described.get(where, told), told)
@@ -216,7 +216,7 @@ class Transactions(Portraits):
     def keys_of_exchange(self, exchange: Exchange) -> Iterable[tuple[str]]:
         """Each transactional id."""
         if exchange.api_key == LIST_TRANSACTIONS:
-            return [(name,) for name in dict.fromkeys(name for name, _ in describe_transactions(exchange))]
+            return [(name,) for name in dict.fromkeys(name for name, _ in read_described_transactions(exchange))]
         return [(name,) for name in transactional_ids_of(exchange)]
 
     def names_of_exchange(self, exchange: Exchange) -> Names:
@@ -306,14 +306,14 @@ class Transactions(Portraits):
     def rows(self) -> list[Row]:
         """A row for each transactional id, by name, then for each producer that holds records back and has none."""
         found, others, count = self.choose_portraits()
-        timelines = {name: self._make_timeline(name) for name in self._known_names()}
+        timelines = {name: self._make_timeline(name) for name in self._known_transactional_ids()}
         held = find_held_partitions(timelines, self._offsets, self._topic_names, self._last_ns)
         by_name: dict[str, list[HeldPartition]] = {}
         nameless: dict[tuple[int, int], list[HeldPartition]] = {}
         for each in held:
             if each.transactional_id is not None:
                 by_name.setdefault(each.transactional_id, []).append(each)
-            elif each.place in self._counted_places():
+            elif each.place in self._counted_partitions():
                 nameless.setdefault((each.producer_id, each.epoch), []).append(each)
         rows = [
             self._make_row(name, portrait, timelines[name], by_name.get(name, []))
@@ -328,10 +328,10 @@ class Transactions(Portraits):
             rows.append(self._make_row(None, others, empty, []) | {"others": count})
         return rows
 
-    def _counted_places(self) -> set[TopicPartition]:
+    def _counted_partitions(self) -> set[TopicPartition]:
         return {(self._topic_names.get(topic, topic), number) for topic, number in self._places}
 
-    def _known_names(self) -> set[str]:
+    def _known_transactional_ids(self) -> set[str]:
         return {*self._events, *(name for (name,) in self._found), *(name for name, _ in self._described)}
 
     def _make_timeline(self, name: str) -> TransactionTimeline:
@@ -372,7 +372,7 @@ class Transactions(Portraits):
             "clients": portrait.names_of_facet("clients"),
             "asked_by": portrait.names_of_facet("asked_by"),
             "apis": versions_used(portrait),
-            **latency_numbers(portrait.statistics),
+            **make_latency_columns(portrait.statistics),
             "first": format_rfc3339(portrait.first),
             "last": format_rfc3339(portrait.last),
             **({"cut": sorted(cut - {"ends", "coordinators"})} if cut - {"ends", "coordinators"} else {}),
@@ -386,5 +386,5 @@ _EMPTY: Final[Row] = {
     "clients": [],
     "asked_by": [],
     "apis": {},
-    **latency_numbers(_NOBODY.statistics),
+    **make_latency_columns(_NOBODY.statistics),
 }

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from decoders.analysis.slowest_exchanges import Slowest
 from decoders.analysis.statistics import Statistics
-from decoders.analysis.sum_amounts_by_key import BatchSizes, ClientVersions, Tally, sums
+from decoders.analysis.sum_amounts_by_key import BatchSizes, ClientVersions, Tally, make_sum_joins
 from decoders.errors import LimitExceeded
 from decoders.named_tuple import NamedTuple
 from decoders.wire.state_serialization import pack, state_fields, unpack
@@ -60,7 +60,10 @@ def _tally_plan(
     table: str, by: tuple[str, ...], amounts: tuple[str, ...] = (), columns: tuple[str, ...] = ()
 ) -> FoldPlan:
     return FoldPlan(
-        table, partial(Tally, by, sums("count", *amounts)), feed_folds.tally_rows, (*(columns or by), *amounts)
+        table,
+        partial(Tally, by, make_sum_joins("count", *amounts)),
+        feed_folds.tally_rows,
+        (*(columns or by), *amounts),
     )
 
 

@@ -12,7 +12,7 @@ from decoders.analysis.exchange_facts import (
     GATHERINGS,
     NS_PER_MS,
     WAITING,
-    records_of,
+    record_totals_of_exchange,
     throttle_paths,
     topics_of_error_codes,
     waited_ns,
@@ -480,7 +480,7 @@ class ExchangeColumns:
     def _sum_record_batches(self, exchange: Exchange, parts: list[Partition]) -> tuple[Any, ...]:
         """Batches, records and bytes of all partitions."""
         if not self._build_partition_lists:
-            return records_of(exchange, None) or _NOTHING
+            return record_totals_of_exchange(exchange, None) or _NOTHING
         batches = sum(part[_BATCHES] or 0 for part in parts)
         records = sum(part[_BATCHES + 1] or 0 for part in parts)
         size = sum(part[_BYTES] or 0 for part in parts)
