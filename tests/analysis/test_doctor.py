@@ -55,6 +55,7 @@ from kwcli.run_environment import Exit
 from tests.analysis.attack_scenes import ATTACK_BESIDES, ATTACK_NEAR, ATTACK_SCENES
 from tests.analysis.cause_scenes import CAUSE_BESIDES, CAUSE_NEAR, CAUSE_SCENES
 from tests.analysis.cluster_scenes import CLUSTER_NEAR, CLUSTER_SCENES
+from tests.analysis.further_scenes import FURTHER_BESIDES, FURTHER_NEAR, FURTHER_SCENES
 from tests.analysis.identity_scenes import IDENTITY_BESIDES, IDENTITY_NEAR, IDENTITY_SCENES
 from tests.analysis.key_scenes import KEY_NEAR, KEY_SCENES
 from tests.analysis.network_scenes import DEAD_ENTRY, NETWORK_BESIDES, NETWORK_NEAR, NETWORK_SCENES, lossy
@@ -711,6 +712,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     *CLUSTER_SCENES,
     *REFUSAL_SCENES,
     *CAUSE_SCENES,
+    *FURTHER_SCENES,
     *SILENCE_SCENES,
     # finding, scene, severity, text in the title
     ("topic-unknown", asked_again(4), "error", "topic ordres does not exist (did the client mean orders?)"),
@@ -1123,6 +1125,7 @@ BESIDES = {
     **IDENTITY_BESIDES,
     **REFUSAL_BESIDES,
     **CAUSE_BESIDES,
+    **FURTHER_BESIDES,
     **SILENCE_BESIDES,
     **NETWORK_BESIDES,
 }
@@ -1134,6 +1137,7 @@ NEAR: list[tuple[str, Scene]] = [
     *CLUSTER_NEAR,
     *REFUSAL_NEAR,
     *CAUSE_NEAR,
+    *FURTHER_NEAR,
     *SILENCE_NEAR,
     *NETWORK_NEAR,
     ("tls-refused", refused_alert(b"")),

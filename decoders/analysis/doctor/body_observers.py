@@ -145,7 +145,9 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
     answered = exchange.outcome != "no_response_expected"
     # DUPLICATE_SEQUENCE_NUMBER is no error to clients, but says that the batch is not stored.
     refused = error_codes_by_partition(exchange, all_codes=True) if exchange._error_codes else {}
-    _observe_in_flight(seen, exchange, client)
+    ended, begun = exchange.response_ns, exchange.request_end_ns
+    if ended is not None and begun is not None and ended - begun >= _IN_FLIGHT_NS:
+        _observe_in_flight(seen, exchange, client, ended)
     topics: list[str] = []
     packed_refused = False
     offsets = _read_offsets_of_answer(exchange._response_view) if answered else {}
@@ -222,15 +224,13 @@ def _add_totals(sums: dict[str, int], batches: int, records: int, plain: int) ->
         sums["plain"] = sums.get("plain", 0) + plain
 
 
-def _observe_in_flight(seen: Observations, exchange: Exchange, client: str) -> None:
+def _observe_in_flight(seen: Observations, exchange: Exchange, client: str, ended: int) -> None:
     """Observe a request whose answer took so long that others may have had to wait."""
-    ended, begun = exchange.response_ns, exchange.request_end_ns
-    if ended is not None and begun is not None and ended - begun >= _IN_FLIGHT_NS:
-        info = exchange.connection_info
-        its = seen.get_or_make("in-flight", client, info.client, info.broker)
-        its.count_exchange(exchange)
-        its.add_to_sum("took", ended - begun)
-        its.keep_greatest("ended", ended)
+    info = exchange.connection_info
+    its = seen.get_or_make("in-flight", client, info.client, info.broker)
+    its.count_exchange(exchange)
+    its.add_to_sum("took", ended - (exchange.request_end_ns or ended))
+    its.keep_greatest("ended", ended)
 
 
 def _read_offsets_of_answer(answer: Any) -> dict[tuple[Any, Any], int]:
@@ -486,9 +486,9 @@ def _observe_controller_election(seen: Observations, exchange: Exchange, client:
 
 _NODES: Final = ("node_id", "host", "port")
 _LED: Final = ("partition_index", "leader", "leader_epoch")
-_BEAT: Final = BodyObserver(
-    observe_group_heartbeat, ("group_id", "member_id", "member_epoch"), ("error_code", "member_epoch")
-)
+_OF_BEAT: Final = ("group_id", "member_id", "member_epoch")
+_BEAT: Final = BodyObserver(observe_group_heartbeat, _OF_BEAT, ("error_code", "member_epoch"))
+_STATIC_BEAT: Final = _BEAT._replace(request=(*_OF_BEAT, "instance_id"))
 _SHARED: Final = (
     *("group_id", "member_id", "share_session_epoch", "topics[].topic_id", "topics[].partitions[].partition_index"),
     *(
@@ -528,6 +528,7 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
             *(
                 f"topics[].partitions[].{name}"
                 for name in (
+                    "error_code",
                     "partition_index",
                     "leader_id",
                     "leader_epoch",
@@ -567,9 +568,9 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
         ),
     ),
     LEAVE_GROUP: BodyObserver(observe_group_leave, ("group_id", "members[].reason")),
-    68: _BEAT,
+    68: _STATIC_BEAT,
     76: _BEAT,
-    88: _BEAT,
+    88: _STATIC_BEAT,
     INIT_PRODUCER_ID: BodyObserver(
         observe_producer_start, ("transactional_id", "transaction_timeout_ms"), ("error_code",)
     ),

@@ -33,6 +33,7 @@ from decoders.analysis.doctor.observe_odd_bytes import (
 from decoders.analysis.doctor.observe_positions import observe_answer_broken_off, observe_unread_answer
 from decoders.analysis.doctor.observe_values import observe_subjects, observe_values
 from decoders.analysis.doctor.refused.explain_misleading_addresses import NOT_LEADER, observe_named_leaders
+from decoders.analysis.doctor.refused.explain_single_codes import observe_single_code
 from decoders.analysis.doctor.refused.observe_refusals import RefusedExchange
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
@@ -43,6 +44,7 @@ from decoders.analysis.exchange_facts import (
     NS_PER_MS,
     NS_PER_S,
     OFFERED,
+    WAIT_MIN_MS,
     WAITING,
     WAITS,
     OfferedVersions,
@@ -95,6 +97,8 @@ _FIRST_BYTES: Final = 1 << 10
 _SIZED: Final = 1 << 16
 # An answer that takes longer is late; the threshold for silent brokers is applied later.
 _LATE_NS: Final = 5 * NS_PER_S
+# An answer that waited by design took at least nine tenths of the shortest wait (waited_ns).
+_WAIT_LEAST_NS: Final = 9 * WAIT_MIN_MS * NS_PER_MS // 10
 # Requests that wait by design, which clients may give up before.
 _GIVEN_UP: Final = frozenset({FETCH, JOIN_GROUP})
 # A request that was sent as often did not get lost by chance.
@@ -453,6 +457,7 @@ class Doctor:
                 its.count_name("topics", subject)
             its.count_name("versions", str(exchange.api_version))
             refusal.observe(its, code, subject)
+            observe_single_code(its, exchange, code, subject)
             its.mark_second(exchange.time_ns)
             user = exchange.user
             if user:
@@ -476,11 +481,11 @@ class Doctor:
             if time_ns > before if before is not None else time_ns > 0 and len(done) < GROUPS_MAX:
                 done[place] = time_ns
         if api_key in _COMPARED and exchange.response_ns is not None and exchange.request_end_ns is not None:
-            if exchange.envelope:
+            if exchange.extra is not None and exchange.envelope:
                 return  # the latency is that of the Envelope around it
-            if api_key in WAITING and waited_ns(exchange) is not None:
-                return
             took = exchange.response_ns - exchange.request_end_ns
+            if took >= _WAIT_LEAST_NS and api_key in WAITING and waited_ns(exchange) is not None:
+                return
             self._latencies.add_latency(exchange.connection_info.broker, api_key, client, time_ns, took)
 
     @staticmethod

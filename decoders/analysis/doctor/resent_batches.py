@@ -79,7 +79,9 @@ def _hash_topic_name(topic: str | None) -> int:
 
 def make_evidence_of_exchange(exchange: Exchange) -> Evidence:
     """An exchange as evidence."""
-    info = exchange.connection_info
+    info, first, last = exchange.connection_info, exchange.request_packet, exchange.response_packet_end
+    if exchange.extra is None and first and last and not (first ^ last) >> FILE_SHIFT:  # as most have them
+        return exchange.time_ns, info.number, info.client, info.broker, exchange.correlation_id, first, last, None
     packets = find_packets(exchange)
     return exchange.time_ns, info.number, info.client, info.broker, exchange.correlation_id, *packets
 

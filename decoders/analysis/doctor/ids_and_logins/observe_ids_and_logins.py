@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.analysis.doctor.refused.explain_single_codes import observe_instance
 from decoders.analysis.doctor.refused.observe_refusals import observe_accepted_values
 from decoders.analysis.exchange_facts import GATHERINGS, topic_of_element, view_or_empty
 from decoders.analysis.read_dimension_values import host_of
@@ -137,6 +138,8 @@ def observe_group_heartbeat(seen: Observations, exchange: Exchange, client: str)
     if not answer.get("error_code") and isinstance(epoch, int) and epoch > 0:
         _observe_group_generation(seen, exchange, group, epoch, client)
         its.count_exchange(exchange)
+        if request.get("instance_id"):
+            observe_instance(seen, exchange, client, group, request["instance_id"])
 
 
 def observe_shared_addresses(seen: Observations, exchange: Exchange, nodes: Iterable[dict[str, Any]]) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoders.analysis.doctor.ids_and_logins.observe_addresses import observe_advertised_address
 from decoders.analysis.doctor.ids_and_logins.observe_ids_and_logins import observe_shared_addresses
+from decoders.analysis.doctor.refused.explain_single_codes import LISTENER_NOT_FOUND
 from decoders.analysis.exchange_facts import topic_of_element, view_or_empty
 from decoders.exchanges.topic_arrays import structs_at
 
@@ -66,7 +67,7 @@ def observe_metadata(seen: Observations, exchange: Exchange, client: str) -> Non
                 if str(replica) not in placed:
                     placed.add(str(replica))
                     its.count_name("nodes", str(replica))
-            if part.get("leader_id", 0) < 0:
+            if part.get("leader_id", 0) < 0 and part.get("error_code") != LISTENER_NOT_FOUND:
                 what = "offline"
             elif missing > 0 or part.get("offline_replicas"):
                 what = "short"

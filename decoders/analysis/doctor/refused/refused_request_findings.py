@@ -32,6 +32,7 @@ from decoders.analysis.doctor.refused.errors_with_codes import ErrorKey, find_er
 from decoders.analysis.doctor.refused.explain_foreign_nodes import explain_foreign_nodes
 from decoders.analysis.doctor.refused.explain_forgotten_producers import explain_forgotten_producers
 from decoders.analysis.doctor.refused.explain_misleading_addresses import explain_misleading_addresses
+from decoders.analysis.doctor.refused.explain_single_codes import explain_single_code
 from decoders.analysis.doctor.refused.explain_stuck_transactions import explain_stuck_transactions
 from decoders.analysis.doctor.refused.observe_changes import ENTITY_SEPARATOR
 from decoders.analysis.doctor.refused.observe_refusals import (
@@ -266,7 +267,9 @@ def explain_refusal(
     changed = describe_change(
         case, what, subject, clients, sort_names_by_count(whole.names.get("users", {})), whole.first
     )
-    return {"details": asked + said + (changed or ""), **_explain_other_protocol(said)}
+    single = explain_single_code(case, errors[0][0], subject[1], whole)
+    details = single.pop("details", None) or ""
+    return {"details": asked + details + said + (changed or ""), **_explain_other_protocol(said), **single}
 
 
 def _explain_other_protocol(said: str) -> dict[str, str]:
