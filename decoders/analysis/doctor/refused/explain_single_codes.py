@@ -118,8 +118,8 @@ def _explain_held_instance(case: Case, group: str | None, whole: Observation) ->
     pause = describe_duration(max(whole.first - last, 0) // NS * NS / MS)
     return {
         "details": f": {who} had it, last heard at {format_clock(last)}, {pause} before",
-        "meaning": "likely who had it was ended without leaving the group: a static member has its place until its session is"
-        " over (group.consumer.session.timeout.ms, 45 s by default)",
+        "meaning": "likely who had it was ended without leaving the group: a static member has its place until its"
+        " session is over (group.consumer.session.timeout.ms, 45 s by default)",
         "remedy": _WAIT,
     }
 
