@@ -12,6 +12,7 @@ import pytest
 
 from decoders.analysis.doctor.diagnosis_input import Case
 from decoders.analysis.doctor.doctor import Doctor
+from decoders.analysis.doctor.groups.added_partition_findings import ADDED_PARTITIONS
 from decoders.analysis.doctor.groups.explain_late_acknowledgements import explain_late_acknowledgements
 from decoders.analysis.doctor.groups.member_findings import MEMBERS
 from decoders.analysis.doctor.observations import Observations
@@ -178,9 +179,32 @@ def make_late_members(count: int) -> Observations:
     return seen
 
 
+def make_growing_topics(count: int) -> Observations:
+    """As many topics that somebody gives more partitions, each with a group that does not ask for them."""
+    seen = Observations()
+    seen.get_or_make("client", "c0", "10.0.1.1", "10.0.0.9:9092").count_occurrence_at(BEGUN + 60 * NS)
+    for number in range(count):
+        topic, reader = f"t{number}", f"c{number}"
+        for partitions, at in ((1, 1), (2, 5)):
+            seen.get_or_make("partition-count", topic, partitions).count_occurrence_at(BEGUN + at * NS)
+        seen.get_or_make("changed", "topic", topic, "partitions", "to 2", "ops").count_occurrence_at(BEGUN + 4 * NS)
+        seen.get_or_make("skew", topic).count_name("partitions", "1")
+        seen.get_or_make("sequence", f"w{number}", topic, 1, 7).count_occurrence_at(BEGUN)
+        seen.get_or_make("asked", reader, topic, 0)
+        seen.get_or_make("joined", f"g{number}", reader).keep_greatest("last", BEGUN)
+        seen.get_or_make("reading", reader).mark_second(BEGUN + 60 * NS)
+    return seen
+
+
+def find_unread_partitions(case: Case) -> Iterator[object]:
+    """The findings about partitions that were added."""
+    return (row for find in ADDED_PARTITIONS for row in find(case))
+
+
 @pytest.mark.parametrize(
     ("make", "explain", "found"),
     [
+        (make_growing_topics, find_unread_partitions, 80),
         (make_clusters, explain_foreign_nodes, 0),
         (make_clients_at_wrong_nodes, explain_misleading_addresses, 80),
         (make_groups_at_a_wrong_node, explain_misleading_addresses, 1),

@@ -32,8 +32,8 @@ def _find_growth(case: Case, topic: str, counts: list[tuple[int, Observation]]) 
         return None
     seen = larger[0][1]
     since, who = seen.first, None
-    for (_, name, _, _, client), change in case.find_items("changed", (0, 2), ("topic", "partitions")):
-        if name == topic and change.first <= since and change.first >= ordered[0][1].first:
+    for (*_, client), change in case.find_items("changed", (0, 1, 2), ("topic", topic, "partitions")):
+        if change.first <= since and change.first >= ordered[0][1].first:
             since, who = change.first, client
     return _Growth(old, max(count for count, _ in larger), since, who, seen)
 
@@ -55,14 +55,21 @@ def _find_unread_partitions(case: Case) -> Iterator[Found]:
         asked: dict[str, set[int]] = defaultdict(set)
         for (client, _, number), _ in case.find_items("asked", (1,), (topic,)):
             asked[client].add(number)
-        joined = case.seen.items_of_kind("joined")
-        for group in dict.fromkeys(group for (group, client), _ in joined if client in asked):
+        for group in sorted({group for client in asked for group in case.compute_once(_list_groups).get(client, ())}):
             clients = sorted(_find_members(case, group, topic) & asked.keys())
             unread = [number for number in added if not any(number in asked[client] for client in clients)]
             if not unread or _is_growth_known(case, group, topic, growth, unread):
                 continue
             if any(_reads_until(case, client, growth.since_ns) for client in clients):
                 yield _make_finding(case, topic, growth, unread, (group, clients))
+
+
+def _list_groups(case: Case) -> dict[str, list[str]]:
+    """Client → the groups that it joined."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for (group, client), _ in case.seen.items_of_kind("joined"):
+        found[client].append(group)
+    return found
 
 
 def _find_members(case: Case, group: str, topic: str) -> set[str]:
@@ -84,7 +91,7 @@ def _is_growth_known(case: Case, group: str, topic: str, growth: _Growth, unread
 def _reads_until(case: Case, client: str, since_ns: int) -> bool:
     """Whether a client fetches for long enough after that time to have asked for what was added."""
     reading = case.seen.get_observation("reading", client)
-    until = max(reading.list_marked_seconds(), default=0) if reading is not None else 0
+    until = reading.most.get("second", 0) if reading is not None else 0
     return until * NS - since_ns >= case.limits["unread.least"] * NS - NS
 
 
@@ -100,19 +107,8 @@ def _make_finding(case: Case, topic: str, growth: _Growth, unread: list[int], re
     whole = Observation()
     whole.evidence = _find_first_evidence(growth.seen)
     whole.count, whole.first, whole.last = len(unread), growth.since_ns, case.last
-    taken = case.seen.items_of_kind("sequence")
-    writers = sorted(
-        {
-            client
-            for (
-                client,
-                where,
-                number,
-                _,
-            ), _ in taken
-            if where == topic and number in unread
-        }
-    )
+    written = case.find_items("sequence", (1,), (topic,))
+    writers = sorted({client for (client, _, number, _), _ in written if number in unread})
     about: dict[str, Any] = {"group": group, "topic": topic, "clients": sorted(clients)[:LISTED]}
     about |= {"partitions": unread[:LISTED], "places": [f"{topic}-{number}" for number in unread]}
     about["who"] = f" by {escape_for_sentence(growth.who)}" if growth.who is not None else None

@@ -30,14 +30,23 @@ def describe_other_successes(case: Case, about: str | None, errors: list[ErrorKe
         who = "it" if len(clients) == 1 else "they"
         words = f"; {who} did the same without errors before, last at {format_clock(before)}"
     others = sorted(
-        client
-        for (client, key, subject), time_ns in case.done.items()
-        if subject == about
-        and key in keys
-        and client not in clients
-        and time_ns > whole.first
-        # Brokers fetch as well, and other things.
-        and (key != FETCH or case.seen.get_observation("reading", client) is not None)
+        {
+            client
+            for key in keys
+            for client, time_ns in case.compute_once(_list_successes).get((key, about), ())
+            if client not in clients
+            and time_ns > whole.first
+            # Brokers fetch as well, and other things.
+            and (key != FETCH or case.seen.get_observation("reading", client) is not None)
+        }
     )
     verb = "does" if len(others) == 1 else "do"
     return words + (f"; {escape_for_sentence(others)} {verb} it without errors" if others else "")
+
+
+def _list_successes(case: Case) -> dict[tuple[int, str | None], list[tuple[str, int]]]:
+    """API key and subject → clients, and when each succeeded last, in ns."""
+    found: dict[tuple[int, str | None], list[tuple[str, int]]] = {}
+    for (client, key, subject), time_ns in case.done.items():
+        found.setdefault((key, subject), []).append((client, time_ns))
+    return found
