@@ -54,6 +54,7 @@ from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
 from tests.analysis.attack_scenes import ATTACK_BESIDES, ATTACK_NEAR, ATTACK_SCENES
 from tests.analysis.cause_scenes import CAUSE_BESIDES, CAUSE_NEAR, CAUSE_SCENES
+from tests.analysis.client_scenes import CLIENT_BESIDES, CLIENT_NEAR, CLIENT_SCENES
 from tests.analysis.cluster_scenes import CLUSTER_NEAR, CLUSTER_SCENES
 from tests.analysis.further_scenes import FURTHER_BESIDES, FURTHER_NEAR, FURTHER_SCENES
 from tests.analysis.identity_scenes import IDENTITY_BESIDES, IDENTITY_NEAR, IDENTITY_SCENES
@@ -710,6 +711,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     *KEY_SCENES,
     *IDENTITY_SCENES,
     *CLUSTER_SCENES,
+    *CLIENT_SCENES,
     *REFUSAL_SCENES,
     *CAUSE_SCENES,
     *FURTHER_SCENES,
@@ -1123,6 +1125,7 @@ BESIDES = {
     **ATTACK_BESIDES,
     **RECORD_BESIDES,
     **IDENTITY_BESIDES,
+    **CLIENT_BESIDES,
     **REFUSAL_BESIDES,
     **CAUSE_BESIDES,
     **FURTHER_BESIDES,
@@ -1135,6 +1138,7 @@ NEAR: list[tuple[str, Scene]] = [
     *KEY_NEAR,
     *IDENTITY_NEAR,
     *CLUSTER_NEAR,
+    *CLIENT_NEAR,
     *REFUSAL_NEAR,
     *CAUSE_NEAR,
     *FURTHER_NEAR,

@@ -48,6 +48,7 @@ from decoders.analysis.doctor.observe_positions import (
     observe_unread_answer,
 )
 from decoders.analysis.doctor.records.damaged_batches import observe_damaged_batch
+from decoders.analysis.doctor.refused.explain_expired_transactions import observe_abort_markers
 from decoders.analysis.doctor.refused.explain_foreign_nodes import INCONSISTENT_CLUSTER_ID
 from decoders.analysis.doctor.refused.observe_changes import CHANGING, observe_changes
 from decoders.analysis.doctor.refused.observe_refusals import FETCH_OF_ZSTD, TOO_LARGE, UNSUPPORTED_COMPRESSION
@@ -90,6 +91,7 @@ from decoders.protocol_facts.api_keys import (
     SHARE_ACKNOWLEDGE,
     SHARE_FETCH,
     SYNC_GROUP,
+    WRITE_TXN_MARKERS,
 )
 from decoders.records.summarize_records import BatchHead, read_batch_heads
 
@@ -572,8 +574,9 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
     76: _BEAT,
     88: _STATIC_BEAT,
     INIT_PRODUCER_ID: BodyObserver(
-        observe_producer_start, ("transactional_id", "transaction_timeout_ms"), ("error_code",)
+        observe_producer_start, ("transactional_id", "transaction_timeout_ms"), ("error_code", "producer_id")
     ),
+    WRITE_TXN_MARKERS: BodyObserver(observe_abort_markers, ("markers[].producer_id", "markers[].transaction_result")),
     END_TXN: BodyObserver(observe_transaction_end, ("transactional_id", "committed"), ("error_code",)),
     ADD_PARTITIONS_TO_TXN: BodyObserver(observe_transaction_begin, ("v3_and_below_transactional_id",)),
     25: BodyObserver(observe_transaction_begin, ("transactional_id",)),

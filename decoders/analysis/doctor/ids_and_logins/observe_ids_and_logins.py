@@ -167,7 +167,11 @@ def observe_producer_start(seen: Observations, exchange: Exchange, client: str) 
         observe_accepted_values(seen, exchange, client)
         seen.get_or_make("transaction-taken", name).mark_second(exchange.time_ns)
         if isinstance(timeout, int):
-            seen.get_or_make("transaction-timeout", name).keep_first_and_last("timeout", exchange.time_ns, timeout)
+            its = seen.get_or_make("transaction-timeout", name)
+            its.keep_first_and_last("timeout", exchange.time_ns, timeout)
+            producer = view_or_empty(exchange, "response").get("producer_id")
+            if isinstance(producer, int):
+                its.count_name("producers", str(producer))
 
 
 def observe_transaction_end(seen: Observations, exchange: Exchange, client: str) -> None:
@@ -180,6 +184,8 @@ def observe_transaction_end(seen: Observations, exchange: Exchange, client: str)
         its.add_to_sum("commits" if request.get("committed") else "aborts", 1)
         its.keep_greatest("ended", exchange.time_ns)
         seen.get_or_make("transaction-ended", name).mark_second(exchange.time_ns)
+        if request.get("committed"):
+            seen.get_or_make("transaction-committed", name).mark_second(exchange.time_ns)
 
 
 def observe_transaction_begin(seen: Observations, exchange: Exchange, client: str) -> None:

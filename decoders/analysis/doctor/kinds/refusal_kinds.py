@@ -26,8 +26,8 @@ REFUSAL_KINDS: Final[dict[str, FindingKind]] = {
     ),
     "transaction-expired": FindingKind(
         ERROR,
-        "a transaction of {name} ({clients}) was open for more than {open}, its transaction.timeout.ms is {timeout}:"
-        " {api} is refused with {error}",
+        "a transaction of {name}{of_clients} was open for more than {open}, its transaction.timeout.ms is {timeout}:"
+        " {aborted}{api} is refused with {error}",
         "the coordinator has aborted the transaction and raised the producer's epoch: what it wrote and what it was to"
         " commit is thrown away; nobody else asked for the transactional id in that time",
         "commit sooner (less work in a transaction), or raise transaction.timeout.ms, up to transaction.max.timeout.ms"

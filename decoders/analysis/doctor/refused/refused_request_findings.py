@@ -19,7 +19,6 @@ from decoders.analysis.doctor.diagnosis_input import (
     Found,
     escape_for_sentence,
     format_clock,
-    has_stopped,
     merge_observations,
     name_of_api_key,
     next_less_severe,
@@ -29,6 +28,7 @@ from decoders.analysis.doctor.groups.explain_late_acknowledgements import explai
 from decoders.analysis.doctor.ids_and_logins.id_and_login_findings import find_deletion
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.doctor.refused.errors_with_codes import ErrorKey, find_errors_with_codes
+from decoders.analysis.doctor.refused.explain_expired_transactions import explain_expired_transactions
 from decoders.analysis.doctor.refused.explain_foreign_nodes import explain_foreign_nodes
 from decoders.analysis.doctor.refused.explain_forgotten_producers import explain_forgotten_producers
 from decoders.analysis.doctor.refused.explain_misleading_addresses import explain_misleading_addresses
@@ -43,7 +43,6 @@ from decoders.analysis.doctor.refused.observe_refusals import (
 )
 from decoders.protocol_facts.api_keys import (
     CREATE_TOPICS,
-    END_TXN,
     FIND_COORDINATOR,
     OFFSET_COMMIT,
     TXN_OFFSET_COMMIT,
@@ -56,8 +55,6 @@ __all__ = ["describe_change", "explain_errors", "explain_refusal", "find_new_cod
 _NOT_AVAILABLE: Final = 15
 _UNKNOWN_MEMBER: Final = 25
 _INVALID_REPLICATION_FACTOR: Final = 38
-# INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, PRODUCER_FENCED.
-_ABORTED: Final = frozenset({47, 48, 90})
 # A change is named where the first error follows so soon, or comes so little before it, where captures are merged.
 _CHANGED_NS: Final = 60 * NS
 _SLACK_NS: Final = NS // 10
@@ -90,7 +87,7 @@ def explain_errors(case: Case) -> tuple[list[Found], set[ErrorKey]]:
         explain_foreign_nodes,
         _explain_missing_coordinators,
         _explain_foreign_commits,
-        _explain_expired_transactions,
+        explain_expired_transactions,
         explain_forgotten_producers,
         explain_misleading_addresses,
         explain_stuck_transactions,
@@ -166,51 +163,6 @@ def _explain_foreign_commits(case: Case) -> Iterator[tuple[Found, set[ErrorKey]]
         severity = FINDINGS["not-a-member"].went_on if went_on else FINDINGS["not-a-member"].severity
         few = seen.count < case.limits["errors.few"]
         yield Found("not-a-member", next_less_severe(severity) if few else severity, seen, about), {key}
-
-
-def _explain_expired_transactions(case: Case) -> Iterator[tuple[Found, set[ErrorKey]]]:
-    """Transactions that were open for longer than their time-out when a request of theirs was refused."""
-    by_name: dict[str, dict[ErrorKey, Observation]] = defaultdict(dict)
-    for key, seen in find_errors_with_codes(case, _ABORTED):
-        names = [key[4]] if key[3] == "transactional_id" else list(seen.names.get("transactional", ()))
-        if len(names) == 1 and names[0] is not None:
-            by_name[names[0]][key] = seen
-    for name, some in by_name.items():
-        whole = merge_observations(some.values())
-        limit = case.seen.get_observation("transaction-timeout", name)
-        timeout_ms = limit.edges["timeout"][1][1] if limit is not None and "timeout" in limit.edges else 0
-        open_ns = _measure_open_transaction(case, name, whole.first)
-        if timeout_ms <= 0 or open_ns < timeout_ms * MS:
-            continue
-        clients = sorted({key[2] for key in some})
-        first = min(some.items(), key=lambda item: (item[1].first, item[0][1]))[0]
-        about: dict[str, Any] = {"name": name, "transactional_id": name, "clients": clients[:LISTED]}
-        about |= {
-            "error": error_name(first[0]),
-            "api": name_of_api_key(first[1]),
-            "open": describe_duration(open_ns // NS * 1000),
-        }
-        about["timeout"] = describe_duration(timeout_ms)
-        kind = FINDINGS["transaction-expired"]
-        committed = max((case.done.get((client, END_TXN, name), 0) for client in clients), default=0)
-        is_over = committed > whole.last and has_stopped(case, whole)
-        yield Found("transaction-expired", kind.went_on if is_over else kind.severity, whole, about), {*some}
-
-
-def _measure_open_transaction(case: Case, name: str, until_ns: int) -> int:
-    """For how many ns, at least, a transaction was open at a time; 0 where its begin is not known."""
-
-    def seconds(what: str) -> list[int]:
-        seen = case.seen.get_observation(what, name)
-        marked = seen.list_marked_seconds() if seen is not None else ()
-        return [second for second in marked if second * NS <= until_ns]
-
-    before = max((*seconds("transaction-ended"), *seconds("transaction-taken")), default=0)
-    begins = [second for second in seconds("transaction-begun") if second >= before]
-    later = [second for second in begins if second > before]
-    if not begins:
-        return 0
-    return until_ns - (min(later or begins) + 1) * NS  # it may have begun at the end of that second
 
 
 def find_new_codecs(case: Case) -> Iterator[Found]:
