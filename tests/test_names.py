@@ -57,7 +57,7 @@ OTHER_WORDS: Final[dict[str, dict[str, str]]] = {
     "decoders/frames/": {"lane": "direction", "run": "unframed", "suspect": "side"},
     "decoders/exchanges/connection_pairing.py": {"run": "unframed", "runs": "other rows"},
     "decoders/exchanges/chunks_to_exchanges.py": {"run": "unframed", "runs": "other rows"},
-    "decoders/exchanges/pairer_state.py": {"run": "unframed", "runs": "other rows"},
+    "decoders/exchanges/serialize_pairer_state.py": {"run": "unframed", "runs": "other rows"},
     "decoders/exchanges/": {
         "ends": "connection_info",
         "lane": "direction",

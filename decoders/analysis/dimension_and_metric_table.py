@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.time_buckets import Join, add_amounts
+from decoders.analysis.time_slices import Join, add_amounts
 from decoders.named_tuple import NamedTuple
 
 if TYPE_CHECKING:

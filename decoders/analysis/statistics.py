@@ -22,10 +22,16 @@ from decoders.analysis.exchange_facts import (
     waited_ns,
 )
 from decoders.analysis.fold_interface import Row, sort_by_key
-from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits_row_limit, has_too_many_keys, split_by_weight
+from decoders.analysis.heavy_keys import (
+    DistinctCount,
+    HeavyKeys,
+    fits_row_limit,
+    has_too_many_keys,
+    split_by_weight,
+)
 from decoders.analysis.percentiles import count_by_bin, percentile
 from decoders.analysis.read_dimension_values import Key, make_key_reader, paths_of_dimensions
-from decoders.analysis.time_buckets import (
+from decoders.analysis.time_slices import (
     SHIFT_MIN,
     SLICES_MAX,
     Join,

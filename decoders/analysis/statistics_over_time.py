@@ -1,6 +1,6 @@
 """Exchanges in, statistics for each slice of time out; how much time there will be need not be known beforehand.
 
-Slices are 2^shift ns wide, as those of time_buckets.py: they start narrow, and are merged in pairs until all time seen
+Slices are 2^shift ns wide, as those of time_slices.py: they start narrow, and are merged in pairs until all time seen
 fits into SLICES_MAX of them. So the rows depend on the first and the last time alone, not on the order.
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from decoders.analysis.read_dimension_values import Key
 from decoders.analysis.statistics import Statistics
-from decoders.analysis.time_buckets import SHIFT_MIN, SLICES_MAX, find_slice_shift
+from decoders.analysis.time_slices import SHIFT_MIN, SLICES_MAX, find_slice_shift
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from decoders.analysis.fold_interface import Row, sort_by_key
 from decoders.analysis.read_dimension_values import host_of
 from decoders.analysis.statistics import GroupStatistics
-from decoders.analysis.time_buckets import Join, add_amounts
+from decoders.analysis.time_slices import Join, add_amounts
 from decoders.apis import NAMES, api
 from decoders.errors import LimitExceeded, Malformed
 from decoders.limits import GROUPS_MAX

@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.connection_pairing import Pairing, PairingContext
-from decoders.exchanges.connection_state import ANSWERED_KEPT, ANSWERED_MASK, last_packet_of_request
 from decoders.exchanges.exchange import (
     ConnectionInfo,
     Ended,
@@ -39,6 +38,7 @@ from decoders.exchanges.exchange import (
     Skipped,
     Summary,
 )
+from decoders.exchanges.requests_in_flight_and_sasl_phase import ANSWERED_KEPT, ANSWERED_MASK, last_packet_of_request
 from decoders.frames.detect_kafka_connection import (
     FOREVER,
     DoubtfulConnections,
@@ -64,7 +64,7 @@ from decoders.limits import DOUBTFUL_MAX, HELD_MAX, IN_FLIGHT_MAX, RAW_KEPT_MAX,
 from decoders.protocols import TLS, foreign_protocol_name
 from decoders.schema.api_declaration import Side
 from decoders.tcp.connection_and_halves import Connection, Half, tls_facts_of
-from decoders.tcp.connection_copies import ConnectionCopies
+from decoders.tcp.find_connections_captured_twice import ConnectionCopies
 from decoders.tcp.stream_chunks import Chunk, Close, Gap, How, Retransmission
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ The problem. A response does not say which API it answers, nor in which version:
 missing. Ids repeat, answers come in any order, some requests have no answer (Produce with acks=0), and SASL tokens have
 no header at all.
 
-The idea. One table of requests in flight for each connection and one state of SASL (connection_state.py):
+The idea. For each connection one table of requests in flight and one phase of SASL, in
+requests_in_flight_and_sasl_phase.py:
 
 ```
 request  ─► table[correlation id] ────────────────────┐
@@ -35,7 +36,6 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import LOGGING_IN, SOFTWARE_SINCE, TELLING_OWNERS, ApiReader, ApiReaders, Needs
-from decoders.exchanges.connection_state import AnsweredRequests, InFlight, Sasl, SaslPhase
 from decoders.exchanges.exchange import (
     ClientSoftware,
     ConnectionInfo,
@@ -48,6 +48,7 @@ from decoders.exchanges.exchange import (
     client_software,
     decode_client_id,
 )
+from decoders.exchanges.requests_in_flight_and_sasl_phase import AnsweredRequests, InFlight, Sasl, SaslPhase
 from decoders.exchanges.topic_and_node_names import Topics
 from decoders.frames.detect_kafka_connection import GSSAPI_TAG, TOKEN_MAX
 from decoders.frames.find_next_frame import find_request_places, find_response_places

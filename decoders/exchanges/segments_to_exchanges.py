@@ -16,7 +16,7 @@ from decoders.exchanges.topic_and_node_names import TOPICS_MAX
 from decoders.frames.read_and_judge_headers import may_begin_frame
 from decoders.mypyc_modules import mypyc_attr
 from decoders.tcp.connection_and_halves import NOT_TLS, format_endpoints
-from decoders.tcp.connection_copies import ConnectionCopies
+from decoders.tcp.find_connections_captured_twice import ConnectionCopies
 from decoders.tcp.reassembly import Reassembly
 from decoders.tcp.stream_chunks import Chunk, Close, Segment
 from decoders.wire.state_serialization import pack, state_fields, unpack
@@ -87,7 +87,7 @@ class Engine:
         self.pairer.context.connections = True
 
     def enable_leaving_out_of_copies(self) -> None:
-        """Leave out connections that the capture has twice, under other addresses (connection_copies.py).
+        """Leave out connections that the capture has twice, under other addresses (find_connections_captured_twice.py).
 
         To be called before the first `feed`, and before `resume`: the setting is no part of the state.
         """
@@ -162,7 +162,7 @@ class Engine:
 
     def export(self) -> bytes:
         """The engine's state between two feeds, for `resume`."""
-        from decoders.exchanges.pairer_state import export_context
+        from decoders.exchanges.serialize_pairer_state import export_context
 
         names = [(topic.since_ns, topic.identity.bytes, topic.name) for topic in self._names]
         chosen = [(client, broker, sorted(places)) for (client, broker), places in self._chosen.items()]
@@ -171,7 +171,7 @@ class Engine:
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave, maybe in another process. Raises DecodeError for anything else."""
-        from decoders.exchanges.pairer_state import resume_context
+        from decoders.exchanges.serialize_pairer_state import resume_context
 
         reassembly, pairer, decryption, names, chosen = state_fields(unpack(state), bytes, bytes, bytes, list, list)
         self.reassembly.resume(reassembly)

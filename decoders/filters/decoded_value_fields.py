@@ -20,7 +20,7 @@ from decoders.messages.decode_record_values import RecordValueReader
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.field_paths import values_at_path
 from decoders.records.batch_layout import SIZE
-from decoders.records.scan_first_bytes import HAS_HEADERS, scan_first_bytes
+from decoders.records.scan_first_bytes_of_keys_and_values import HAS_HEADERS, scan_first_bytes
 from decoders.values.values_that_may_be_encoded import FIRST_BYTES, has_header_of_form, may_have_header_of_form
 
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ from decoders.limits import DOUBTFUL_COST, FIRST_BYTES_MAX, FRAME_MAX, UNDECIDED
 from decoders.protocol_facts.api_keys import CONTROLLED_SHUTDOWN
 from decoders.protocols import REFUSED_HELLO, TLS
 from decoders.tcp.connection_and_halves import Connection, Half, tls_facts_of
-from decoders.tcp.connection_copies import COPY
+from decoders.tcp.find_connections_captured_twice import COPY
 from decoders.tcp.stream_chunks import Chunk, Close, Gap, How, Retransmission
 
 if TYPE_CHECKING:

@@ -147,7 +147,7 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
 
 def with_number_words(record: dict[str, Any]) -> dict[str, Any]:
     """The record, with the words for numbers of its bodies added under `names`."""
-    from decoders.messages.add_words_to_body_json import add_words_for_numbers
+    from decoders.messages.add_words_for_numbers_to_json import add_words_for_numbers
 
     add_words_for_numbers(record)
     return record

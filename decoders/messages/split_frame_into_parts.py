@@ -31,7 +31,7 @@ from decoders.exchanges.body_reader import ApiReader, DecodeFailure, Layout, Nee
 from decoders.exchanges.topic_arrays import find_topic_at_path, may_hold_cluster_metadata
 from decoders.limits import PARTS_MAX
 from decoders.messages.build_body_json import ECHOING, layouts_have_secrets
-from decoders.messages.locate_value_fields import iterate_parts_with_decoded_values
+from decoders.messages.split_decoded_values_into_parts import iterate_parts_with_decoded_values
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.header_versions import (
     request_header_plan,
@@ -41,7 +41,7 @@ from decoders.protocol_facts.header_versions import (
 )
 from decoders.protocol_facts.public_configs import is_public_config
 from decoders.records.records_as_json import control_record_structures, metadata_record_holds_secret
-from decoders.records.split_into_byte_parts import Hide, split_batches_into_parts
+from decoders.records.split_batches_into_byte_parts import Hide, split_batches_into_parts
 from decoders.schema.api_declaration import Plan, PlanField, Side
 from decoders.schema.decode_and_encode import make_trailing_error
 from decoders.schema.plan_walker import BytePart, Span, Walker

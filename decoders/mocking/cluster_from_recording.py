@@ -25,7 +25,7 @@ from decoders.mocking.accept_any_login import TAKEN_MECHANISMS
 from decoders.mocking.build_response_bodies import RequestBody, ResponseBody
 from decoders.mocking.cluster_state import Committed, ErrorPlace, MockCluster, MockNode, TopicPartition
 from decoders.mocking.partition_log import PartitionLog, StoredBatch
-from decoders.mocking.split_into_batches import split_records_field_into_batches
+from decoders.mocking.split_records_field_into_batches import split_records_field_into_batches
 from decoders.protocol_facts import api_keys
 
 if TYPE_CHECKING:

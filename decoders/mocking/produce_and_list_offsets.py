@@ -9,7 +9,7 @@ from decoders.mocking.cluster_state import Call, MockCluster, TopicPartition, fi
 from decoders.mocking.handle_transaction_requests import add_partition_on_write
 from decoders.mocking.partition_log import PartitionLog
 from decoders.mocking.refusal_error import Refusal
-from decoders.mocking.split_into_batches import split_records_field_into_batches
+from decoders.mocking.split_records_field_into_batches import split_records_field_into_batches
 
 __all__ = ["handle_list_offsets", "handle_offset_for_leader_epoch", "handle_produce"]
 

@@ -41,8 +41,8 @@ from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import CREATE_TOPICS, FETCH, METADATA, PRODUCE
 from decoders.records.batch_layout import CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
+from decoders.replaying.classify_apis_for_replay import classify_api
 from decoders.replaying.field_roles import Role, find_field_role
-from decoders.replaying.replay_classes import classify_api
 from decoders.schema.api_declaration import Field
 from decoders.scrubbing.field_kinds import BY_SIBLING, Kind
 from decoders.wire.primitive_types import format_uuid, uuid_to_bytes

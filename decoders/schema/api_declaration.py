@@ -223,8 +223,8 @@ class Plan:
 
 
 # The sections of facts, in the order in which they are written, and who reads them:
-# protocol_facts/routing (three), replaying/replay_classes, protocol_facts/errors/returned (three), the text output,
-# protocol_facts/examples.
+# protocol_facts/request_routing (three), replaying/classify_apis_for_replay, protocol_facts/errors/errors_by_api
+# (three), the text output, protocol_facts/example_requests.
 FACTS: Final = (
     *("route", "sent", "mutates", "replay", "errors_listed", "errors_observed", "errors_expected", "line", "example"),
 )

@@ -26,7 +26,7 @@ from hashlib import blake2b, shake_256
 from ipaddress import IPv6Address
 from typing import Final
 
-from decoders.scrubbing.find_text_read_as_numbers import SPELLED
+from decoders.scrubbing.find_text_spelled_by_numbers import SPELLED
 
 __all__ = ["Pseudonyms"]
 

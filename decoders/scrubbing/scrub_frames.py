@@ -5,8 +5,9 @@ kind in the table (field_kinds.py), and its uuids. Numbers stay: sizes, errors, 
 
 A message that cannot be read to its end is overwritten whole with bytes that cannot be read either: before the reading
 fails, text may have been taken for numbers. Only a message of which the capture lacks the end keeps what is there. For
-the same reason a number whose bytes spell text (find_text_read_as_numbers.py) becomes -1, and a message is overwritten
-if its sizes and tags spell text. A correlation id that does so becomes another one, the same for request and response.
+the same reason a number whose bytes spell text (find_text_spelled_by_numbers.py) becomes -1, and a message is
+overwritten if its sizes and tags spell text. A correlation id that does so becomes another one, the same for request
+and response.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from decoders.protocol_facts.header_versions import (
 from decoders.schema.api_declaration import Plan, Side
 from decoders.schema.plan_walker import Span, Walker
 from decoders.scrubbing.field_kinds import BY_SIBLING, Kind, kind_of_field
-from decoders.scrubbing.find_text_read_as_numbers import SPELLED
+from decoders.scrubbing.find_text_spelled_by_numbers import SPELLED
 from decoders.scrubbing.replace_names import FILLER, KEPT, NameReplacer
 from decoders.scrubbing.scrub_records import GARBAGE, BatchScrubber
 from decoders.scrubbing.scrub_sasl_tokens import scrub_token

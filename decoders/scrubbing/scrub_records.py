@@ -1,9 +1,9 @@
 """A records field in, the field with its keys, values and headers overwritten out: same length, new checksums.
 
 Structures in the records of internal topics keep their shape; names in them are replaced. Bytes that cannot be read are
-overwritten, and so is a batch with a wrong checksum whose numbers spell text (find_text_read_as_numbers.py). A batch is
-compressed again to the size that it had (compress_to_exact_size.py). If it becomes too large, because names that were
-alike no longer are, its structures are overwritten as well. If it is still too large it is emptied: it keeps its
+overwritten, and so is a batch with a wrong checksum whose numbers spell text (find_text_spelled_by_numbers.py). A batch
+is compressed again to the size that it had (compress_to_exact_size.py). If it becomes too large, because names that
+were alike no longer are, its structures are overwritten as well. If it is still too large it is emptied: it keeps its
 header, offsets and size, and has no records.
 """
 
@@ -25,7 +25,7 @@ from decoders.records.batch_layout import CONTROL, CRC_START, LOG_OVERHEAD, MAGI
 from decoders.records.codecs import CODEC_MASK, inflate
 from decoders.records.records_as_json import control_record_structures
 from decoders.scrubbing.compress_to_exact_size import compress_to_exact_size
-from decoders.scrubbing.find_text_read_as_numbers import SPELLED, still_spells_text
+from decoders.scrubbing.find_text_spelled_by_numbers import SPELLED, still_spells_text
 from decoders.scrubbing.replace_names import FILLER
 from decoders.wire.primitive_types import read_varint, read_varlong
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from decoders.scrubbing.find_text_read_as_numbers import SPELLED
+from decoders.scrubbing.find_text_spelled_by_numbers import SPELLED
 from decoders.scrubbing.replace_names import FILLER, NameReplacer
 
 __all__ = ["scrub_token"]

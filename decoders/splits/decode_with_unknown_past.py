@@ -15,10 +15,10 @@ from typing import Any, Final
 
 from decoders.exchanges.body_reader import LOGGING_IN
 from decoders.exchanges.connection_pairing import Pairing
-from decoders.exchanges.connection_state import AnsweredRequests, InFlight, SaslPhase
 from decoders.exchanges.exchange import Exchange, Settled
 from decoders.exchanges.exchange_attribute_table import REQUEST
-from decoders.exchanges.pairer_state import ANSWERED, export_attributes
+from decoders.exchanges.requests_in_flight_and_sasl_phase import AnsweredRequests, InFlight, SaslPhase
+from decoders.exchanges.serialize_pairer_state import ANSWERED, export_attributes
 from decoders.frames.framing import FrameDirection
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.tcp.connection_and_halves import MASK, Connection, Half

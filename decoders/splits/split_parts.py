@@ -10,7 +10,7 @@ from decoders.errors import Malformed, Truncated
 from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, Login, Row
 from decoders.named_tuple import NamedTuple
 from decoders.tcp.connection_and_halves import format_endpoints, reverse_key
-from decoders.tcp.connection_copies import BegunConnection, CopiesOfSplits, resume_begun
+from decoders.tcp.find_connections_captured_twice import BegunConnection, CopiesOfSplits, resume_begun
 from decoders.tcp.stream_chunks import Segment
 from decoders.tls.key_log import TlsSessions
 from decoders.wire.state_serialization import pack, state_fields, unpack
@@ -75,8 +75,9 @@ class SharedFacts:
 
     `topics`: topic id → name, time. `brokers`: endpoint → the first two times at which different clients showed it to
     be a broker, with these clients. `sessions`: TLS 1.2 sessions that may be resumed. `begun`: connections that
-    begin at borders of splits, `copies`: those that splits have found to be copies (connection_copies.py). `last`: time
-    and number of the capture's last packet. `add_fact_part` merges the facts of many splits, in any order.
+    begin at borders of splits, `copies`: those that splits have found to be copies
+    (find_connections_captured_twice.py). `last`: time and number of the capture's last packet.
+    `add_fact_part` merges the facts of many splits, in any order.
     """
 
     __slots__ = ("_copies_of_splits", "begun", "brokers", "copies", "last", "sessions", "topics")

@@ -39,7 +39,7 @@ from typing import Any, Final, Protocol
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.chunks_to_exchanges import Pairer
 from decoders.exchanges.exchange import ConnectionInfo, Ended, Row, Settled
-from decoders.exchanges.pairer_state import export_pairing, export_undecided
+from decoders.exchanges.serialize_pairer_state import export_pairing, export_undecided
 from decoders.frames.detect_kafka_connection import doubtful_until_ns
 from decoders.limits import SEGMENT_COST
 from decoders.splits.decode_with_unknown_past import CleanRun, state_needed_by_clean_run
@@ -55,7 +55,7 @@ from decoders.splits.split_parts import (
     pack_segments,
 )
 from decoders.tcp.connection_and_halves import MASK, NOT_TLS, Connection, Half, reverse_key
-from decoders.tcp.connection_copies import CopiesInSplit
+from decoders.tcp.find_connections_captured_twice import CopiesInSplit
 from decoders.tcp.reassembly import RST, SYN, Reassembly, does_syn_replace_connection
 from decoders.tcp.stream_chunks import Chunk, How, Segment
 from decoders.tls.decrypt_chunks import Decryption, export_tls_connection, missing_secrets_of

@@ -27,15 +27,20 @@ from decoders.errors import Malformed
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.connection_pairing import Pairing, set_response_of_exchange
 from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Settled
-from decoders.exchanges.pairer_state import resume_attributes, resume_pairing, resume_request, resume_undecided
 from decoders.exchanges.segments_to_exchanges import Engine
+from decoders.exchanges.serialize_pairer_state import (
+    resume_attributes,
+    resume_pairing,
+    resume_request,
+    resume_undecided,
+)
 from decoders.frames.detect_kafka_connection import FOREVER
 from decoders.frames.framing import Frame
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.splits.decode_with_unknown_past import FRAME_STATE, ID_RANGE, ORPHAN_ATTRIBUTES, state_needed_by_clean_run
 from decoders.splits.split_parts import END, ROWS, RUN, SEGMENTS, Part, RowCorrection, SharedFacts, unpack_segments
 from decoders.tcp.connection_and_halves import MASK, Connection, Half
-from decoders.tcp.connection_copies import CopiesOfSplits
+from decoders.tcp.find_connections_captured_twice import CopiesOfSplits
 from decoders.tcp.stream_chunks import Segment
 from decoders.tls.key_log import KeyLog
 from decoders.wire.state_serialization import state_fields, unpack

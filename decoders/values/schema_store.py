@@ -21,7 +21,7 @@ from decoders.errors import DecodeError, LimitExceeded, strip_traceback
 from decoders.limits import SCHEMA_SIZE_MAX, SCHEMAS_MAX, SCHEMAS_SIZE_MAX
 from decoders.values.avro.avro_decoder import AvroDecoder
 from decoders.values.avro.avro_schema import compute_fingerprint
-from decoders.values.parsed_schema import MissingReference, ParsedSchema, parse_schema
+from decoders.values.parse_schema import MissingReference, ParsedSchema, parse_schema
 from decoders.values.protobuf.well_known_types import KNOWN_IMPORTS
 from decoders.values.schemas_and_decoded_values import IdKind, RegisteredSchema, SchemaOrigin
 

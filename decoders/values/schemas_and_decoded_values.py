@@ -95,7 +95,7 @@ class DecodedValue:
         self.error = error
         self.missing_schema = False
         self.id_kind: IdKind | None = None
-        self.reading: Any = None  # a ValueReading (parsed_schema.py), which this module cannot name
+        self.reading: Any = None  # a ValueReading (parse_schema.py), which this module cannot name
 
     def to_json(self) -> Mapping[str, Any]:
         """The dict in a record: `format schema_id name schema_from value`, and what else there is to say."""

@@ -21,7 +21,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.schema.body_json_form import json_bytes
 from decoders.values.avro.avro_container_files import MAGIC, read_container
 from decoders.values.avro.avro_decoder import AvroDecoder
-from decoders.values.avro.json_encoding import read_json_encoding
+from decoders.values.avro.read_avro_json_encoding import read_json_encoding
 from decoders.values.compressed_values import inflate_value
 from decoders.values.json_schema import JsonSchema
 from decoders.values.json_values import (
@@ -32,7 +32,7 @@ from decoders.values.json_values import (
     unwrap_connect_envelope,
 )
 from decoders.values.message_pack_and_cbor import guess_binary_json
-from decoders.values.parsed_schema import MissingReference, ValueReading
+from decoders.values.parse_schema import MissingReference, ValueReading
 from decoders.values.protobuf.guess_message import guess_message, looks_like_message
 from decoders.values.protobuf.protobuf_decoder import ProtobufReader, read_varint_64
 from decoders.values.protobuf.protobuf_schema import UNKNOWN_FIELDS, ProtobufSchema, ProtoMessage

@@ -14,7 +14,7 @@ from decoders.frames.explain_strange_numbers import (
     list_findings_about_log_line,
     parse_number,
 )
-from decoders.frames.frame_places_in_live_streams import with_size_field
+from decoders.frames.find_frames_in_live_streams import with_size_field
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import guess_request, guess_response
 from decoders.protocol_facts.errors.error_codes import ERRORS

@@ -20,8 +20,8 @@ from decoders.messages.whole_messages import decode_message, encode_json
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import PRODUCE
 from decoders.protocol_facts.request_routing import route_of_api
+from decoders.replaying.classify_apis_for_replay import ApiClass, classify_api
 from decoders.replaying.id_map import NotReplayable
-from decoders.replaying.replay_classes import ApiClass, classify_api
 from decoders.wire.format_and_escape_text import format_bytes
 from decoders.wire.primitive_types import uuid_to_bytes
 from kwcli.names_in_any_spelling import find_api

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis import NAMES, api_name
 from decoders.messages.exchange_json import SCHEMA, to_json_dict
 from decoders.replaying.answer_comparison import Difference, format_error_code
-from decoders.replaying.replay_classes import classify_api
+from decoders.replaying.classify_apis_for_replay import classify_api
 from decoders.schema.body_json_form import json_text
 from decoders.wire.format_and_escape_text import escape_text, format_latency
 from kwcli.output.short_texts import count_of, find_zone, palette

@@ -33,8 +33,8 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final
 
 from decoders.named_tuple import NamedTuple
+from decoders.replaying.classify_apis_for_replay import CLASSES
 from decoders.replaying.id_map import IdMap, NameMap, NotReplayable, match_nodes
-from decoders.replaying.replay_classes import CLASSES
 from kwcli.calling.pair_sent_and_received import ExchangeBuilder
 from kwcli.replay.recorded_requests import AllowedChanges, RecordedRequest, ReplayRecording
 from kwcli.replay.replayed_client import ReplayContext, ReplayedClient, ReplayOutcome

@@ -27,8 +27,8 @@ from decoders.replaying.answer_comparison import (
     judge_differences,
     merge_answers,
 )
+from decoders.replaying.classify_apis_for_replay import classify_api
 from decoders.replaying.id_map import AnsweringNodes, IdMap, NotReplayable
-from decoders.replaying.replay_classes import classify_api
 from decoders.replaying.version_conversion import convert_request
 from kwcli.net.command_deadline import Deadline
 from kwcli.net.session.blocking_connection import BrokerConnection, UnansweredRequest

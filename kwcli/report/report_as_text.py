@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.time_buckets import Join, add_amounts
+from decoders.analysis.time_slices import Join, add_amounts
 from decoders.wire.format_and_escape_text import format_latency, format_size
 from kwcli.analyses.format_findings import format_findings
 from kwcli.output.short_texts import Palette, cell_width, count_of, palette

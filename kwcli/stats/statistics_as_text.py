@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.dimension_and_metric_table import DIMENSION_ROWS, METRICS, PERCENTS
-from decoders.analysis.time_buckets import Join, add_amounts
+from decoders.analysis.time_slices import Join, add_amounts
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
 from kwcli.output.short_texts import count_of as number_of

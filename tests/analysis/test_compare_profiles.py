@@ -14,7 +14,7 @@ from decoders.analysis.differences import compare_profiles as compared
 from decoders.analysis.differences.compare_profiles import ALPHA, CHANGES, compare_profiles, find_significant_by_holm
 from decoders.analysis.differences.traffic_profile import MeasuredValues, TrafficProfile
 from decoders.analysis.percentiles import bin_number_of, value_of_bin
-from decoders.analysis.time_buckets import SHIFT_MIN
+from decoders.analysis.time_slices import SHIFT_MIN
 
 MS = 10**6
 Things = Mapping[tuple[str, ...], Mapping[int, int]]

@@ -26,7 +26,7 @@ from decoders.analysis.record_traces.record_ages import RecordAges
 from decoders.analysis.slowest_exchanges import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.analysis.sum_amounts_by_key import BatchSizes, ClientVersions, Tally, TopicBatches
-from decoders.analysis.time_buckets import add_amounts
+from decoders.analysis.time_slices import add_amounts
 from decoders.apis import KEYS
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import DecodeError

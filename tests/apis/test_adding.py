@@ -101,7 +101,7 @@ def test_words_of_its_request_are_completed(tree: Path) -> None:
 def test_its_line_its_class_and_what_is_expected_follow(tree: Path) -> None:
     code = f"""
 from decoders.protocol_facts.errors.errors_by_api import expected_error_codes
-from decoders.replaying.replay_classes import classify_api
+from decoders.replaying.classify_apis_for_replay import classify_api
 from kwcli.output.facts.compile_line_facts import FactLimits
 from kwcli.output.facts.line_fact_functions import find_api_facts
 from tests.output.fakes import exchange
@@ -125,7 +125,7 @@ from decoders.schema.api_declaration import DeclarationError
 from decoders.protocol_facts.errors.errors_by_api import expected_errors
 from decoders.protocol_facts.example_requests import example_of_all_versions
 from decoders.protocol_facts.request_routing import route_of_api
-from decoders.replaying.replay_classes import classify_api
+from decoders.replaying.classify_apis_for_replay import classify_api
 from kwcli.output.facts.line_fact_functions import find_api_facts
 right = probe_things.DECLARATION
 for old, new, read in (

@@ -107,7 +107,7 @@ def test_the_help_of_a_command_loads_no_library(command: str) -> None:
 
 # The options of these commands say what is in a table of the library, which loads nothing else.
 TABLES_OF_OPTIONS = {
-    "stats": {"decoders.analysis", "decoders.analysis.dimension_and_metric_table", "decoders.analysis.time_buckets"},
+    "stats": {"decoders.analysis", "decoders.analysis.dimension_and_metric_table", "decoders.analysis.time_slices"},
 }
 
 

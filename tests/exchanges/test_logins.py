@@ -11,7 +11,7 @@ import pytest
 from decoders.exchanges.chunks_to_exchanges import Pairer
 from decoders.exchanges.connection_pairing import Pairing
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.pairer_state import export_context, resume_context
+from decoders.exchanges.serialize_pairer_state import export_context, resume_context
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
 from decoders.protocols.read_sasl_messages import SaslStep, guess_mechanism, read_sasl_step

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from decoders.analysis.record_traces.asked_records import RecordCondition, parse_asked_records
 from decoders.analysis.record_traces.record_contents import read_record_rows
 from decoders.filters import parse
-from decoders.filters.record_tests import make_batch_test, make_record_test
+from decoders.filters.record_predicates import make_batch_test, make_record_test
 from decoders.messages.decode_record_values import RecordValueReader
 from decoders.records.encode_batches import encode_batch
 from decoders.records.record_and_batch import Batch, Record
-from decoders.records.scan_first_bytes import HAS_HEADERS, scan_first_bytes
+from decoders.records.scan_first_bytes_of_keys_and_values import HAS_HEADERS, scan_first_bytes
 from decoders.records.summarize_records import read_batch_heads
 from decoders.values.values_that_may_be_encoded import _HEADERS_OF_FORMS, may_have_header_of_form
-from tests.filters.test_record_tests import objects, texts
+from tests.filters.test_record_predicates import objects, texts
 
 Headers = tuple[tuple[str, bytes | None], ...]
 LONG = b"y" * 20_000

@@ -10,7 +10,7 @@ import pytest
 
 from decoders.apis import KEYS, api
 from decoders.embedded import encode_embedded
-from decoders.messages import add_words_to_body_json
+from decoders.messages import add_words_for_numbers_to_json
 from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.single_message_json import SingleMessage, frame_body, message_json
@@ -142,7 +142,7 @@ def test_structures_inside_bytes() -> None:
 
 @pytest.mark.parametrize("deferred", [False, True])
 def test_more_than_are_listed_are_counted(monkeypatch: pytest.MonkeyPatch, deferred: bool) -> None:
-    monkeypatch.setattr(add_words_to_body_json, "NAMES_SHOWN_MAX", 7)
+    monkeypatch.setattr(add_words_for_numbers_to_json, "NAMES_SHOWN_MAX", 7)
     answered = {
         "topics": [{"name": f"t{number}", "error_code": 3} for number in range(20)],
         "brokers": [],
@@ -181,7 +181,7 @@ def test_a_large_answer_is_named_as_it_is_read() -> None:
 )
 def test_records_of_others_break_nothing(record: dict[str, Any]) -> None:
     whole = {"kind": "exchange", "api_key": 0, "api_version": 9, "request": None, "response": None, **record}
-    add_words_to_body_json.add_words_for_numbers(whole)
+    add_words_for_numbers_to_json.add_words_for_numbers(whole)
     assert "names" not in whole
 
 

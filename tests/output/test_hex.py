@@ -18,7 +18,7 @@ from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.split_frame_into_parts import split_frame
 from decoders.records.encode_batches import encode_batch
 from decoders.records.record_and_batch import Record
-from decoders.records.split_into_byte_parts import NAMED_HEADERS_MAX
+from decoders.records.split_batches_into_byte_parts import NAMED_HEADERS_MAX
 from decoders.schema.api_declaration import Side
 from kwcli.output.hex import HexStyle, format_frame_as_hex, format_sasl_token_as_hex, lay_out_hex_columns
 from kwcli.output.short_texts import COLORED, PLAIN, cell_width

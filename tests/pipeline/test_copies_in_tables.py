@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.worlds import kw
-from tests.exchanges.test_connection_copies import TALK, together, translated
+from tests.exchanges.test_find_connections_captured_twice import TALK, together, translated
 from tests.pipeline.jobs import job_of
 from tests.pipeline.test_spark_engines import run_spark
 from tests.pipeline.watched import Watched

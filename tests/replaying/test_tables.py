@@ -9,8 +9,8 @@ import pytest
 
 from decoders.apis import NAMES, api, section
 from decoders.protocol_facts.request_routing import route_of_api
+from decoders.replaying.classify_apis_for_replay import CLASSES, classify_api
 from decoders.replaying.field_roles import find_field_role
-from decoders.replaying.replay_classes import CLASSES, classify_api
 from decoders.schema.api_declaration import Field, Side
 
 # The entity in a field's declaration (`is`) → the role that the field must have; `nodes` for an array.

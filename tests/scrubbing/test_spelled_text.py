@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from decoders.scrubbing.find_text_read_as_numbers import SPELLED, still_spells_text
+from decoders.scrubbing.find_text_spelled_by_numbers import SPELLED, still_spells_text
 from decoders.scrubbing.scrub_frames import harmless_request_start
 
 

@@ -18,7 +18,7 @@ from tests.exchanges.mistreated import capture
 from tests.exchanges.prefixes import kafka
 from tests.exchanges.talks import MS, Talker, framed, interleaved, request, response
 from tests.exchanges.talks import segments as spoken
-from tests.exchanges.test_connection_copies import TALK, US, together, translated
+from tests.exchanges.test_find_connections_captured_twice import TALK, US, together, translated
 from tests.sampling import sampled
 from tests.splits.cut_captures import AGAIN, RERUNS, cut, parts_of, rows, stitched, whole
 

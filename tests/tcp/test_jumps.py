@@ -10,7 +10,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from decoders.exchanges.chunks_to_exchanges import Pairer
-from decoders.exchanges.pairer_state import export_context, resume_context
+from decoders.exchanges.serialize_pairer_state import export_context, resume_context
 from decoders.tcp.connection_and_halves import FAR
 from decoders.tcp.reassembly import Reassembly
 from decoders.tcp.stream_chunks import Gap, Segment

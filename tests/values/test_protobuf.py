@@ -26,7 +26,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.errors import DecodeError, EncodeError
-from decoders.values.parsed_schema import parse_schema
+from decoders.values.parse_schema import parse_schema
 from decoders.values.protobuf.guess_message import guess_message
 from decoders.values.protobuf.protobuf_decoder import ProtobufReader
 from decoders.values.protobuf.protobuf_encoder import encode_message

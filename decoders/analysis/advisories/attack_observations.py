@@ -50,7 +50,7 @@ from decoders.wire.primitive_types import read_uvarint
 if TYPE_CHECKING:
     from decoders.analysis.doctor.observations import Observations
     from decoders.analysis.doctor.resent_batches import SentAgain
-    from decoders.analysis.misrouted_batches import MisroutedBatch
+    from decoders.analysis.find_misrouted_batches import MisroutedBatch
     from decoders.exchanges.exchange import Exchange
     from decoders.protocol_facts.advisories import ReleaseRange
     from decoders.schema.api_declaration import Side, Versions

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.differences.traffic_profile import METRIC_UNITS, MeasuredValues, TrafficProfile
 from decoders.analysis.percentiles import percentile, value_of_bin
-from decoders.analysis.time_buckets import add_amounts, join_slices
+from decoders.analysis.time_slices import add_amounts, join_slices
 from decoders.named_tuple import NamedTuple
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Exchanges in, a profile out that another one can be compared with: who and what is there, how fast, how large.
 
-Times are cut into slices of one width (time_buckets.py), since exchanges that follow each other are not independent of
+Times are cut into slices of one width (time_slices.py), since exchanges that follow each other are not independent of
 each other, and a test that took them for that would find a difference in any two halves. Each thing has the number of
 its exchanges by slice; each pair of a client (or broker) and an API also has its latencies and sizes, as bins of a
 sketch (percentiles.py), with the sum of the bins by slice: the bin of a value is its logarithm.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from decoders.analysis.exchange_facts import FETCHES, WAITS, view_or_empty, waited_ns
 from decoders.analysis.percentiles import bin_number_of
 from decoders.analysis.read_dimension_values import DIMENSIONS, client_of, paths_of_dimensions, software_of
-from decoders.analysis.time_buckets import SHIFT_MIN, add_amounts, find_slice_shift, join_slices, merge_slices
+from decoders.analysis.time_slices import SHIFT_MIN, add_amounts, find_slice_shift, join_slices, merge_slices
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS, partitions_in
 from decoders.protocol_facts.api_keys import PRODUCE
 from decoders.protocol_facts.errors.error_codes import error_name

@@ -29,7 +29,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Self
 from zlib import crc32
 
-from decoders.analysis.misrouted_batches import MisroutedBatch, SentBatch, find_misrouted_batches
+from decoders.analysis.find_misrouted_batches import MisroutedBatch, SentBatch, find_misrouted_batches
 from decoders.analysis.read_dimension_values import host_of
 from decoders.capture.merge_captures import FILE_SHIFT, file_index_of_packet, packet_number_in_file
 from decoders.limits import BATCHES_REMEMBERED_MAX

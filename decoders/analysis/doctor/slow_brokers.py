@@ -11,7 +11,7 @@ same time    ─► in `slow.share` of the time slices in which both were asked,
 ```
 
 The last two compare means of logarithms, which are sums of whole numbers: they merge in any order, and a few answers
-that took seconds do not make a mean. Time slices are 8.6 s wide or more (time_buckets.py). What a client asks of
+that took seconds do not make a mean. Time slices are 8.6 s wide or more (time_slices.py). What a client asks of
 one broker alone is not compared.
 """
 
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from decoders.analysis.percentiles import percentile
 from decoders.analysis.statistics import GroupStatistics
-from decoders.analysis.time_buckets import SLICES_MAX, add_amounts, find_slice_shift
+from decoders.analysis.time_slices import SLICES_MAX, add_amounts, find_slice_shift
 from decoders.errors import Malformed
 from decoders.limits import GROUPS_MAX
 from decoders.named_tuple import NamedTuple

@@ -28,7 +28,7 @@ from decoders.analysis.read_dimension_values import (
 )
 from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.sum_amounts_by_key import Tally
-from decoders.analysis.time_buckets import Join, add_amounts
+from decoders.analysis.time_slices import Join, add_amounts
 from decoders.errors import Malformed
 from decoders.exchanges.body_reader import LOGGING_IN
 from decoders.exchanges.find_client_library import merge_libraries

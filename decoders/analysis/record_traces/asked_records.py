@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.analysis.record_traces.record_contents import BatchesWithoutFinds, read_record_rows
 from decoders.errors import FilterError
 from decoders.filters.parse_expression import parse
-from decoders.filters.record_tests import make_batch_test, make_record_test
+from decoders.filters.record_predicates import make_batch_test, make_record_test
 from decoders.named_tuple import NamedTuple
 
 if TYPE_CHECKING:

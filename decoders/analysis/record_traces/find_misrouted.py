@@ -1,11 +1,11 @@
-"""The index in, batches out that went to another topic or partition than they were made for (misrouted_batches.py)."""
+"""The index in, batches out that went elsewhere than they were made for (find_misrouted_batches.py)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from decoders.analysis.misrouted_batches import MisroutedBatch, SentBatch, find_misrouted_batches
+from decoders.analysis.find_misrouted_batches import MisroutedBatch, SentBatch, find_misrouted_batches
 from decoders.analysis.record_traces.life_of_record import LivesOfRecords
 from decoders.named_tuple import NamedTuple
 

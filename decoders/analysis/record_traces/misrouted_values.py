@@ -27,7 +27,7 @@ from decoders.limits import GROUPS_MAX, VALUE_RUNS_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import PRODUCE
 from decoders.records.batch_layout import SIZE
-from decoders.records.scan_first_bytes import HAS_HEADERS, scan_first_bytes
+from decoders.records.scan_first_bytes_of_keys_and_values import HAS_HEADERS, scan_first_bytes
 from decoders.records.summarize_records import read_batch_heads
 from decoders.values.schema_subjects import SchemaSubject, find_misrouted_values, list_subjects, subject_of_values
 from decoders.values.values_that_may_be_encoded import FIRST_BYTES, has_header_of_form, may_have_header_of_form

@@ -70,8 +70,8 @@ class BatchesWithoutFinds:
     ) -> bool:
         """Whether a records field may have what the question is about, or markers of transactions: most have none.
 
-        Both tests are of plain batches (record_tests.py), `search` the one that takes less time than to know a batch
-        again. No header of a batch is taken apart here, and no object made of it.
+        Both tests are of plain batches (record_predicates.py), `search` the one that takes less time than to know a
+        batch again. No header of a batch is taken apart here, and no object made of it.
         """
         if raw is None or records.__class__ is not tuple:
             return True

@@ -39,7 +39,6 @@ from decoders.analysis.groups.partition_offsets_and_lag import TopicPartition
 from decoders.analysis.groups.share_deliveries import list_acknowledged_ranges
 from decoders.analysis.record_traces.asked_records import AskedOffsets, AskedProducer, AskedRecords, RecordCondition
 from decoders.analysis.record_traces.found_records import TOPIC_ID_LENGTH, FoundRecords
-from decoders.analysis.record_traces.indexed_paths import OTHER_PATHS
 from decoders.analysis.record_traces.partition_tables import (
     NONE,
     UNACKNOWLEDGED,
@@ -52,6 +51,7 @@ from decoders.analysis.record_traces.partition_tables import (
     read_items_by_partition,
     read_pair,
 )
+from decoders.analysis.record_traces.paths_read_by_record_index import OTHER_PATHS
 from decoders.analysis.record_traces.record_contents import hash_record, read_record_rows
 from decoders.exchanges.topic_and_node_names import NODE_LISTS, TOPIC_ID_SOURCES, TOPICS_MAX, NodeIds, values_at_path
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at, topic_array_paths

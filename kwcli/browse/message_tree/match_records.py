@@ -26,7 +26,7 @@ def make_record_matcher(text: str, values: RecordValueReader | None) -> Matcher 
 
     `values`: the schemas that values are read by.
     """
-    from decoders.filters.record_tests import make_record_test
+    from decoders.filters.record_predicates import make_record_test
 
     try:
         selection = parse(text)

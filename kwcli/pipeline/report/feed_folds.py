@@ -13,7 +13,7 @@ from decoders.analysis.percentiles import bin_edges, bin_number_of
 from decoders.analysis.slowest_exchanges import NAMES
 from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.sum_amounts_by_key import TopicBatches
-from decoders.analysis.time_buckets import add_amounts
+from decoders.analysis.time_slices import add_amounts
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
 from kwcli.pipeline.report.numpy_group_by import (
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from decoders.analysis.slowest_exchanges import Slowest
     from decoders.analysis.statistics import Statistics
     from decoders.analysis.sum_amounts_by_key import BatchSizes, ClientVersions, Tally
-    from decoders.analysis.time_buckets import Join
+    from decoders.analysis.time_slices import Join
 
 NS_PER_MS: Final = 1_000_000
 # The columns that each metric is counted from.

@@ -133,7 +133,7 @@ class ServedVersions:
 
     def build_unsupported_version_answer(self, correlation_id: int) -> bytes:
         """The answer to an ApiVersions request in a version that is not served; with its size field."""
-        from decoders.frames.frame_places_in_live_streams import with_size_field
+        from decoders.frames.find_frames_in_live_streams import with_size_field
         from decoders.messages.whole_messages import encode_response
 
         versions = self.served_versions(API_VERSIONS)

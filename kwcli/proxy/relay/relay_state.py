@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from decoders.exchanges.connection_state import InOrder, Sasl
+from decoders.exchanges.requests_in_flight_and_sasl_phase import InOrder, Sasl
 from decoders.frames.explain_strange_bytes import explain_bytes
 from decoders.limits import FIRST_BYTES_MAX, IN_FLIGHT_MAX, MIB
 from kwcli.proxy.relay.handling_by_api_version import RequestHandling

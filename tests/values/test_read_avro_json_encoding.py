@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from decoders import DecodeError
 from decoders.values.avro.avro_decoder import AvroDecoder
 from decoders.values.avro.avro_schema import parse_avro_schema
-from decoders.values.avro.json_encoding import read_json_encoding
+from decoders.values.avro.read_avro_json_encoding import read_json_encoding
 from tests.values.avro_values import schemas, values
 
 fastavro = pytest.importorskip("fastavro", reason="fastavro is missing")

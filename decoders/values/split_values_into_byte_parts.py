@@ -19,7 +19,7 @@ from decoders.schema.plan_walker import BytePart, What
 from decoders.values.avro.avro_decoder import AvroDecoder
 from decoders.values.avro.avro_schema import AvroType
 from decoders.values.avro.avro_walker import AvroWalker, read_long
-from decoders.values.parsed_schema import ValueReading
+from decoders.values.parse_schema import ValueReading
 from decoders.values.protobuf.protobuf_decoder import ProtobufReader, read_varint_64
 from decoders.values.protobuf.protobuf_schema import UNKNOWN_FIELDS, ProtobufSchema, ProtoField, ProtoMessage
 

@@ -15,7 +15,7 @@ from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.filters import parse
 from decoders.filters.read_partitions_and_records import iterate_records_with_topic
-from decoders.filters.record_tests import make_record_test
+from decoders.filters.record_predicates import make_record_test
 from decoders.messages.decode_record_values import RecordValueReader
 from decoders.records.record_and_batch import Row
 from kwcli.output.renderers import WantedPaths

@@ -14,9 +14,9 @@ from uuid import UUID
 from decoders.errors import Malformed
 from decoders.exchanges.chunks_to_exchanges import Context
 from decoders.exchanges.connection_pairing import Pairing, set_initial_values, set_response_missing
-from decoders.exchanges.connection_state import Queue, SaslPhase
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Summary
 from decoders.exchanges.exchange_attribute_table import REQUEST
+from decoders.exchanges.requests_in_flight_and_sasl_phase import Queue, SaslPhase
 from decoders.frames.detect_kafka_connection import UndecidedConnection
 from decoders.frames.framing import Frame, FrameDirection, Unframed
 from decoders.tcp.connection_and_halves import Connection

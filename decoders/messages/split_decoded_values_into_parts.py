@@ -57,7 +57,7 @@ def _split_record_into_decoded_parts(
         if found is None or found.reading is None:
             yield part
             continue
-        from decoders.values.field_spans import split_value_into_parts
+        from decoders.values.split_values_into_byte_parts import split_value_into_parts
 
         inside = split_value_into_parts(value, found.reading, part.path)
         if not inside:
