@@ -173,13 +173,22 @@ def _list_finding_details(row: Row, settings: Settings) -> list[str]:
     if row["severity"] == "note" and (times := _describe_times_of_finding(row, settings)):
         found.append(times)
     if row.get("went_on"):
-        found.append("over by now: later the same client succeeded with the same request")
+        found.append(f"over by now: {_describe_end(row)}")
     found = [", ".join(found)] if found else []
     found += [f"means: {row['meaning']}"] if row["meaning"] else []
     found += [f"do: {row['remedy']}"] if row["remedy"] else []
     if "command" in row:
         return found
     return found + [f"see: {each}" for each in [_format_packets_of_evidence(row["evidence"])] if each]
+
+
+def _describe_end(row: Row) -> str:
+    """Words for how an error ended, as far as it is known: of most APIs not each partition is followed."""
+    if row["id"] == "offset-out-of-range":
+        return "later the same client read on without it, at this or another offset"
+    if row.get("partitions") and row.get("api") not in ("Fetch", "Produce"):
+        return "it did not come again, and later the same client succeeded with such a request for the topic"
+    return "later the same client succeeded with the same request"
 
 
 def _format_time_of_day(text: str, settings: Settings) -> str:

@@ -8,7 +8,9 @@ import pytest
 
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.protocol_facts.api_keys import HEARTBEAT, INCREMENTAL_ALTER_CONFIGS, OFFSET_DELETE, PRODUCE
-from tests.analysis.record_scenes import batch_of
+from kwcli.analyses.format_findings import _list_finding_details
+from kwcli.output.output_settings import Settings
+from tests.analysis.record_scenes import batch_of, get
 from tests.analysis.scenes import Scene
 
 ALTER_PARTITION_REASSIGNMENTS, ALTER_CLIENT_QUOTAS = 45, 49
@@ -114,3 +116,33 @@ def test_a_quota_is_named_where_all_its_entities_are_the_throttled_client(
 ) -> None:
     (title,) = (row["title"] for row in observed(limited(*entities)).rows() if row["id"] == "throttled")
     assert ("ops set producer_byte_rate=10" in title) == named
+
+
+def expired(setting: str, at: float, *, goes_on: bool = True) -> Scene:
+    """A setting of a topic that somebody changes, then a position out of range; the client goes on elsewhere."""
+    config = {"name": setting, "config_operation": 0, "value": "1000"}
+    asked = {"resources": [{"resource_type": 2, "resource_name": "orders", "configs": [config]}]}
+    answer = {"responses": [{"error_code": 0, "resource_type": 2, "resource_name": "orders"}]}
+    scene = Scene().ask(0, (INCREMENTAL_ALTER_CONFIGS, 0), asked, answer, client="ops")
+    get(scene, at, 3, 3, error=1, newest=-1)
+    if goes_on:
+        get(scene, at + 1, 20, 25)
+    return scene.ask(at + 60, (HEARTBEAT, 3), {"group_id": "g"}, {}, client="other")
+
+
+@pytest.mark.parametrize(
+    ("setting", "at", "named"),
+    [("retention.ms", 20, True), ("retention.bytes", 400, True), ("max.message.bytes", 20, False)],
+)
+def test_who_let_records_expire_is_told_to_set_that_back(setting: str, at: float, *, named: bool) -> None:
+    (row,) = (row for row in observed(expired(setting, at)).rows() if row["id"] == "offset-out-of-range")
+    assert (f"; ops set {setting}=1000 at " in row["title"]) == named
+    assert row["remedy"].startswith(f"set {setting} of orders back at once") == named
+
+
+def test_a_read_from_another_offset_is_not_said_to_be_the_same_request() -> None:
+    (row,) = (row for row in observed(expired("retention.ms", 20)).rows() if row["id"] == "offset-out-of-range")
+    assert row["went_on"]
+    assert "reader does it without errors" not in row["meaning"]
+    (over,) = (line for line in _list_finding_details(row, Settings()) if "over by now" in line)
+    assert "the same request" not in over

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import Final
 
 from decoders.analysis.doctor.diagnosis_input import Case, escape_for_sentence, format_clock
 from decoders.analysis.doctor.observations import Observation
@@ -10,6 +11,7 @@ from decoders.protocol_facts.api_keys import FETCH
 
 __all__ = ["ErrorKey", "describe_other_successes", "find_errors_with_codes"]
 
+_OUT_OF_RANGE: Final = 1
 # Error code, API key, client, kind and name of what the error is about.
 ErrorKey = tuple[int, int, str, str, str | None]
 
@@ -22,8 +24,8 @@ def find_errors_with_codes(case: Case, codes: Collection[int]) -> Iterator[tuple
 def describe_other_successes(case: Case, about: str | None, errors: list[ErrorKey], whole: Observation) -> str:
     """Words for the end of a meaning: until when the same clients succeeded, and who does the same without errors."""
     clients, keys = {client for _, _, client, _, _ in errors}, {key for _, key, *_ in errors}
-    if about is None:
-        return ""
+    if about is None or errors[0][0] == _OUT_OF_RANGE:
+        return ""  # for the latter, others ask for other offsets
     before = max((case.done.get((client, key, about), 0) for client in clients for key in keys), default=0)
     words = ""
     if 0 < before < whole.first:

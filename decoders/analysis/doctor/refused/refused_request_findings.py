@@ -6,6 +6,7 @@ same topic, group, user or client shortly before, and who else does the same wit
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -58,6 +59,10 @@ _INVALID_REPLICATION_FACTOR: Final = 38
 # A change is named where the first error follows so soon, or comes so little before it, where captures are merged.
 _CHANGED_NS: Final = 60 * NS
 _SLACK_NS: Final = NS // 10
+# Settings by which records are deleted, and for how long after a change of one: brokers look for old segments every
+# five minutes (log.retention.check.interval.ms), and delete them a minute later.
+_EXPIRING: Final = re.compile(r"(local\.)?retention\.(ms|bytes)|cleanup\.policy|segment\.(ms|bytes)")
+_EXPIRED_NS: Final = 10 * 60 * NS
 # By the key type of FindCoordinator: what it is asked for; the topic of coordinators and the setting of its replicas.
 _COORDINATED: Final = {
     0: ("group", "group", "__consumer_offsets", "offsets.topic.replication.factor", "members of groups read nothing"),
@@ -221,7 +226,8 @@ def explain_refusal(
     )
     single = explain_single_code(case, errors[0][0], subject[1], whole)
     details = single.pop("details", None) or ""
-    return {"details": asked + details + said + (changed or ""), **_explain_other_protocol(said), **single}
+    expired = _explain_expired_records(case, what, subject, whole.first)
+    return {"details": asked + details + said + (changed or ""), **_explain_other_protocol(said), **single, **expired}
 
 
 def _explain_other_protocol(said: str) -> dict[str, str]:
@@ -358,20 +364,49 @@ def describe_change(
     case: Case, what: str, subject: tuple[str, str | None], clients: list[str], users: list[str], first_ns: int
 ) -> str | None:
     """Words for who changed what a finding is about, shortly before it began; None where nobody did."""
-    kinds = _BRINGING.get(what, _BRINGING_OTHERS)
-    latest: tuple[int, str, str] | None = None
-    for (kind, name, how, words, who), seen in case.seen.items_of_kind("changed"):
-        at = seen.last if seen.last <= first_ns + _SLACK_NS else seen.first
-        if how not in kinds or not first_ns - _CHANGED_NS <= at <= first_ns + _SLACK_NS:
-            continue
-        if not _is_about(subject, clients, users, (kind, name)) or (how == "right" and not _harms(words, users)):
-            continue
-        latest = max(latest or (0, "", ""), (at, who, words))
+    latest = _find_change(case, what, subject, clients, users, first_ns)
     if latest is None:
         return None
     at, who, words = latest
     ago = describe_duration(max(first_ns - at, 0) / MS)
     return f"; {escape_for_sentence(who)} {escape_for_sentence(words)} at {format_clock(at)}, {ago} before"
+
+
+def _find_change(
+    case: Case, what: str, subject: tuple[str, str | None], clients: list[str], users: list[str], first_ns: int
+) -> tuple[int, str, str] | None:
+    """When somebody changed what a finding is about, shortly before it began, who it was, and what it was."""
+    kinds = _BRINGING.get(what, _BRINGING_OTHERS)
+    latest: tuple[int, str, str] | None = None
+    for (kind, name, how, words, who), seen in case.seen.items_of_kind("changed"):
+        at = seen.last if seen.last <= first_ns + _SLACK_NS else seen.first
+        expires = what == "offset-out-of-range" and how == "config"
+        if expires and not _EXPIRING.search(words):
+            continue
+        within = _EXPIRED_NS if expires else _CHANGED_NS
+        if how not in kinds or not first_ns - within <= at <= first_ns + _SLACK_NS:
+            continue
+        if not _is_about(subject, clients, users, (kind, name)) or (how == "right" and not _harms(words, users)):
+            continue
+        latest = max(latest or (0, "", ""), (at, who, words))
+    return latest
+
+
+def _explain_expired_records(case: Case, what: str, subject: tuple[str, str | None], first_ns: int) -> dict[str, str]:
+    """What to do where somebody changed the setting by which records expire, before positions were out of range."""
+    if what != "offset-out-of-range":
+        return {}
+    change = _find_change(case, what, subject, [], [], first_ns)
+    setting = _EXPIRING.search(change[2]) if change is not None else None
+    if change is None or setting is None:
+        return {}
+    who, at = escape_for_sentence(change[1]), format_clock(change[0])
+    return {
+        "remedy": f"set {setting[0]} of {escape_for_sentence(subject[1])} back at once if {who} did not mean it (at"
+        f" {at}): brokers go on deleting by it; have readers begin at the earliest offset that is left"
+        " (auto.offset.reset=earliest), as those that go on at the end pass over more; what is deleted comes back"
+        " from a copy alone"
+    }
 
 
 def _is_about(subject: tuple[str, str | None], clients: list[str], users: list[str], changed: tuple[str, str]) -> bool:
