@@ -75,7 +75,7 @@ def _list_single_word(word: str) -> list[str]:
     return [word]
 
 
-def _split_packets(word: str) -> list[str]:
+def _split_packet_words(word: str) -> list[str]:
     """The words for several packets of one file, which have commas between them: `kafka.pcap07:7-9,105`."""
     file, colon, numbers = word.rpartition(":")
     return [f"{file}{colon}{each}" for each in numbers.split(",")]
@@ -93,7 +93,7 @@ def _api_name_or_number(name: str) -> str:
 
 
 # Short option → the words of the filter language for one of its words.
-_EXPANDED: Final = {"--api": lambda word: [_api_name_or_number(word)], "--packet": _split_packets}
+_EXPANDED: Final = {"--api": lambda word: [_api_name_or_number(word)], "--packet": _split_packet_words}
 
 
 def join_filters(expression: str, selection: Filter) -> Filter:

@@ -188,7 +188,7 @@ kw = Commands(
 def run(words: Sequence[str], env: Environment) -> int:
     """Run `kw WORDS…` in `env` and return the exit code, also where the command raises an exception."""
     env.profile_output = lambda name: _read_profile_output_format(env, name)
-    env.open_tables = _open_tables
+    env.open_tables = _open_stored_exchanges
     if any("@" in word for word in words):
         from decoders.wire.redact_text import passwords_of_urls
 
@@ -262,7 +262,7 @@ def _read_profile_output_format(env: Environment, name: str | None) -> str:
         return ""  # reported where the profile is needed
 
 
-def _open_tables(place: str) -> StoredRows:
+def _open_stored_exchanges(place: str) -> StoredRows:
     """The exchanges in a folder of tables. Raises Failure."""
     from importlib.util import find_spec
 

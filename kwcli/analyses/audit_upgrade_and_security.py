@@ -59,10 +59,10 @@ def find_audit_target(word: str, env: Environment, connection: ConnectionOptions
         return AuditTarget.of_release(find_release(word))
     address = word.removeprefix(BROKER)
     from kwcli.net.command_deadline import Deadline
-    from kwcli.net.connection_options import read_config
+    from kwcli.net.connection_options import read_client_config
     from kwcli.net.session.blocking_connection import BrokerConnection
 
-    config = read_config(env, connection._replace(servers=address, controllers=None))
+    config = read_client_config(env, connection._replace(servers=address, controllers=None))
     with BrokerConnection.open(config.servers[0], config, Deadline(config.timeout_s, env.monotonic)) as opened:
         return AuditTarget.of_broker(f"the broker {address}", opened.versions)
 

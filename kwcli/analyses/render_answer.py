@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.exchanges.find_client_library import format_library
 from decoders.messages.exchange_json import SCHEMA
 from decoders.schema.body_json_form import row_json
-from kwcli.output.report_partial_input import format_partial_note, list_partial_sentences, with_partial
+from kwcli.output.report_partial_input import add_partial_to_rows, format_partial_note, list_partial_sentences
 from kwcli.output.write_json_values import open_value_writer
 from kwcli.reading.sinks.filter_sort_and_limit_rows import ReadingView
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
@@ -81,7 +81,7 @@ class AnswerRenderer(FoldRenderer):
             return
         rows = self.found if isinstance(self.found, list) else list(islice(self.found, 1))
         writer = open_value_writer(settings, self._write, [*_list_keys_of_rows(rows), *self.keys, "partial"])
-        for row in with_partial(self.found, partial, as_text=False):
+        for row in add_partial_to_rows(self.found, partial, as_text=False):
             writer.add(make_answer_record(self._kind, row))
         writer.close()
 
@@ -93,7 +93,7 @@ class AnswerRenderer(FoldRenderer):
         from kwcli.analyses.csv_and_table_columns import format_csv, format_markdown, format_table
 
         if settings.format == "csv":
-            some = list(with_partial(some, self.coverage.partial, as_text=True))
+            some = list(add_partial_to_rows(some, self.coverage.partial, as_text=True))
             return format_csv(self._kind, some, settings)
         return (format_markdown if settings.format == "md" else format_table)(self._kind, some, settings)
 

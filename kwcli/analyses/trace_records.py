@@ -26,7 +26,7 @@ from decoders.wire.format_and_escape_text import escape_text, format_latency, fo
 from decoders.wire.suggest_similar_words import did_you_mean
 from kwcli.analyses.csv_and_table_columns import format_record_reader, format_source_record
 from kwcli.analyses.render_answer import AnswerRenderer, Text
-from kwcli.analyses.run_answer import run_answer
+from kwcli.analyses.run_analysis import run_analysis
 from kwcli.output.report_partial_input import describe_full_index
 from kwcli.output.short_texts import count_of, find_zone, palette
 from kwcli.output.table import Column, draw_table
@@ -73,7 +73,7 @@ def trace_records(
     if isinstance(asked, RecordCondition):
         asked.set_value_reader(settings.values)
     within = parse(capture.time_filter_text(env, settings.zone)).matches
-    return run_answer(env, settings, capture, filters, TraceRenderer(asked, settings, within, downstream=downstream))
+    return run_analysis(env, settings, capture, filters, TraceRenderer(asked, settings, within, downstream=downstream))
 
 
 def _split_inputs_and_asked_records(capture: CaptureOptions) -> tuple[CaptureOptions, AskedRecords]:
@@ -106,7 +106,7 @@ def run_record_faults(
     settings = shown.make_settings(env)
     settings = add_value_reader_to_settings(env, settings, schemas, wanted=values)
     within = parse(capture.time_filter_text(env, settings.zone)).matches
-    return run_answer(env, settings, capture, filters, RecordFaultRenderer(kind, settings, within))
+    return run_analysis(env, settings, capture, filters, RecordFaultRenderer(kind, settings, within))
 
 
 class _RecordAnswerRenderer(AnswerRenderer):

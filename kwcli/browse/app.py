@@ -28,10 +28,10 @@ from kwcli.browse.background_processes.search_messages import (
 from kwcli.browse.background_processes.share_schemas_between_processes import NewSchemas, add_schemas_to_store
 from kwcli.browse.background_processes.spool import SpooledRows
 from kwcli.browse.background_work_and_source import Source, Work
+from kwcli.browse.command_palette import list_palette_commands
 from kwcli.browse.earlier_places import EarlierPlaces, Place
 from kwcli.browse.exports.write_selection import SelectionWriter
-from kwcli.browse.load_ahead import load_ahead
-from kwcli.browse.named_actions import list_commands
+from kwcli.browse.import_modules_ahead import import_modules_ahead
 from kwcli.browse.panes.filter_bar import Ask, FilterBar, describe_filter_error
 from kwcli.browse.panes.findings_pane import FindingsPane
 from kwcli.browse.panes.ladder_pane import LadderPane
@@ -133,11 +133,11 @@ class BrowseApp(ScreenOfPanes):
             self._show_found_rows_in_list()
         self.set_interval(_EVERY_S, self.apply_new_messages)
         self.apply_new_messages()
-        load_ahead(self.set_timer)
+        import_modules_ahead(self.set_timer)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:  # noqa: ARG002  # textual's signature
         """The actions, for the command palette."""
-        return list_commands(self)
+        return list_palette_commands(self)
 
     # -- messages of the other processes -------------------------------------------------------------------------------
 

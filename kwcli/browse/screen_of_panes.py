@@ -20,8 +20,8 @@ from decoders.wire.format_and_escape_text import escape_text
 from kwcli.browse.actions import describe_key_in_other_panes, make_bindings_of_places
 from kwcli.browse.ascii_and_colorless_lines import AsciiFilter, ColorlessFilter
 from kwcli.browse.background_processes.spool import SpooledRows
+from kwcli.browse.command_palette import ActionProvider
 from kwcli.browse.message_tree.message_fields import describe_bytes_of_field, describe_field_meaning
-from kwcli.browse.named_actions import ActionProvider
 from kwcli.browse.panes.bytes_pane import BytesPane
 from kwcli.browse.panes.filter_bar import FilterBar
 from kwcli.browse.panes.findings_pane import FindingsPane

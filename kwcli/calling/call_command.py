@@ -23,7 +23,7 @@ from kwcli.calling.request_builder import RequestDraft
 from kwcli.calling.words import SHORT_WORDS
 from kwcli.calling.words.path_value_words import parse_body_words
 from kwcli.names_in_any_spelling import find_api
-from kwcli.net.connection_options import add_schema_registry_to_settings, read_config
+from kwcli.net.connection_options import add_schema_registry_to_settings, read_client_config
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def run_call(
         from kwcli.calling.request_destinations import NodeTarget
 
         NodeTarget.parse(asked.node)  # a wrong --node is reported although no node is asked
-    draft = _make_draft(env, asked, found, settings, connection)
+    draft = _make_request_draft(env, asked, found, settings, connection)
     if draft.is_empty and (asked.values or asked.key_separator is not None):
         raise Failure("topic= is missing: --values and -K are for records of a topic", Exit.USAGE)
     if asked.skeleton:
@@ -92,9 +92,9 @@ def run_call(
 
         return print_request_skeleton(env, found, draft, choice)
     if asked.edit:
-        from kwcli.calling.show_unsent_request import edit_draft
+        from kwcli.calling.show_unsent_request import edit_request_draft
 
-        draft = edit_draft(env, found, draft, choice)
+        draft = edit_request_draft(env, found, draft, choice)
     if draft.is_empty and route_of_api(found.key).mutates and not asked.example:
         from kwcli.calling.show_unsent_request import refuse_empty_request
 
@@ -131,7 +131,7 @@ def run_call(
     if asked.dry_run:
         from kwcli.calling.show_unsent_request import show_unsent_request
 
-        config = read_config(env, connection)
+        config = read_client_config(env, connection)
         draft.controllers = config.controllers
         return show_unsent_request(env, draft, choice, output, settings, config.client_id)
     return _run_call_plan(env, asked, found, choice, draft, output, settings, connection)
@@ -152,7 +152,7 @@ def _run_call_plan(
 
     target = None if asked.node is None else NodeTarget.parse(asked.node)
     plan = CallPlan(found, draft, choice, target, asked.split, asked.repeat, asked.interval_s or INTERVAL_S)
-    config = read_config(env, connection, verbose=settings.verbose)
+    config = read_client_config(env, connection, verbose=settings.verbose)
     draft.controllers = config.controllers
     add_schema_registry_to_settings(env, settings, config.registry)
     run = CallRun(env, config, plan, output, settings)
@@ -206,7 +206,7 @@ def build_unknown_api(asked: CallOptions) -> Api:
     return Api(key, message.name, message.versions, NONE, message, message)
 
 
-def _make_draft(
+def _make_request_draft(
     env: Environment, asked: CallOptions, found: Api, settings: Settings, connection: ConnectionOptions
 ) -> RequestDraft:
     body: SourceBody | None = None
@@ -226,11 +226,11 @@ def _make_draft(
 
         short, words = parse_short_request(found.key, words, RecordOptions(**options), env)
     if asked.schema is not None:
-        short = _encode_values(env, asked.schema, short, settings, connection)
+        short = _encode_values_by_schema(env, asked.schema, short, settings, connection)
     return RequestDraft(found, parse_body_words(found, words, env=env, body=body), short=short)
 
 
-def _encode_values(
+def _encode_values_by_schema(
     env: Environment, name: str, short: ShortRequest | None, settings: Settings, connection: ConnectionOptions
 ) -> ShortRequest:
     """The records to produce, with values encoded by the schema that --schema names. Raises Failure."""

@@ -25,7 +25,7 @@ from kwcli.calling.check_field_values import infer_types_of_plain_words
 from kwcli.calling.read_bodies import SourceBody
 from kwcli.calling.words import SHORT_WORDS
 from kwcli.calling.words.path_value_words import compose_body, encode_composed_body, parse_body_words, read_object_word
-from kwcli.calling.words.resolve_body_paths import fail
+from kwcli.calling.words.resolve_body_paths import raise_failure
 from kwcli.names_in_any_spelling import find_api, find_version, parse_api_version
 from kwcli.run_environment import Environment, Exit
 
@@ -44,10 +44,10 @@ def encode_message_words(
 ) -> bytes:
     """The body of a message, or with a header its frame with the size field. Raises Failure."""
     if not words and env.stdin_terminal:
-        fail("no body: give path=value words, @FILE, or JSON on standard input ({} for defaults)")
+        raise_failure("no body: give path=value words, @FILE, or JSON on standard input ({} for defaults)")
     if is_structure_name(name):
         if header is not None or side == "response":
-            fail(f"{name} is a structure, no message: it has no frame and no sides")
+            raise_failure(f"{name} is a structure, no message: it has no frame and no sides")
         return encode_structure_words(exact_structure_name(name), str(word), words, env)
     api = find_api(name)
     version = find_version(api, word)
@@ -68,7 +68,7 @@ def encode_message_words(
         record = {} if given.body is None else given.body.record
         data = _encode_frame_header(api.key, version, side, header, record) + data
         if len(data) > FRAME_MAX:
-            fail(f"a frame of {len(data)} bytes is larger than any broker takes", Exit.FAILURE)
+            raise_failure(f"a frame of {len(data)} bytes is larger than any broker takes", Exit.FAILURE)
         data = len(data).to_bytes(_SIZE, "big") + data
     return data
 
@@ -105,7 +105,7 @@ def encode_structure_words(name: str, word: str, words: Sequence[str], env: Envi
     if row.framing == "key" and version == row.number:
         version = 0
     if version not in message.versions:
-        fail(f"{name} has versions {message.versions}, not {version}")
+        raise_failure(f"{name} has versions {message.versions}, not {version}")
     around: dict[str, Any] = {}
     body = None
     if not words or (len(words) == 1 and (words[0] == "-" or words[0][:1] in {"@", "{"})):
@@ -119,7 +119,7 @@ def encode_structure_words(name: str, word: str, words: Sequence[str], env: Envi
     try:
         return encode_embedded_from_json({TYPE: name, VERSION: version, **made, **around}, "")
     except EncodeError as failure:
-        fail(str(failure).lstrip("."), Exit.USAGE if body is None else Exit.FAILURE)
+        raise_failure(str(failure).lstrip("."), Exit.USAGE if body is None else Exit.FAILURE)
 
 
 def _encode_trailing_bytes(value: Any, source: str) -> bytes:
@@ -127,7 +127,7 @@ def _encode_trailing_bytes(value: Any, source: str) -> bytes:
     try:
         return bytes_from_json(value, "trailing")
     except EncodeError as failure:
-        fail(f"{source}: {failure}", Exit.FAILURE)
+        raise_failure(f"{source}: {failure}", Exit.FAILURE)
 
 
 def format_message_skeleton(name: str, word: str | int, words: Sequence[str], env: Environment, side: Side) -> bytes:
@@ -156,7 +156,7 @@ def _encode_frame_header(key: int, version: int, side: Side, header: HeaderValue
     try:
         return encode_header_json(key, version, side, fields)
     except EncodeError as failure:
-        fail(f"header: {failure}", Exit.FAILURE)
+        raise_failure(f"header: {failure}", Exit.FAILURE)
 
 
 def format_output_bytes(data: bytes, form: str) -> bytes:

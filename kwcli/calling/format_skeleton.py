@@ -58,10 +58,10 @@ def format_skeleton(api: Api, version: int, value: Mapping[str, Any], *, side: S
     if not lines:
         return f"{head}\n{{}} # it has no fields\n"
     body = "" if any(not line.off for line in lines) else "{}  # take this away with the first #\n"
-    return f"{head}\n{body}" + "".join(_format_line(line) for line in lines)
+    return f"{head}\n{body}" + "".join(_format_skeleton_line(line) for line in lines)
 
 
-def _format_line(line: SkeletonLine) -> str:
+def _format_skeleton_line(line: SkeletonLine) -> str:
     text = " " * line.depth + ("# " if line.off else "") + line.text
     return f"{text:<{_COMMENT_AT}}  # {line.comment}\n" if line.comment else f"{text}\n"
 

@@ -19,7 +19,7 @@ from kwcli.calling.words.resolve_body_paths import SelectPath
 from kwcli.output import FACT_FORMATS, RECORD_FORMATS
 from kwcli.output.body_printer import BodyPrinter, decode_failure_lines, encode_lines, find_message_plan, format_scalar
 from kwcli.output.format_decoded_values import make_text_options
-from kwcli.output.renderers import WantedPaths, open_renderer, renderer_needs
+from kwcli.output.renderers import WantedPaths, find_paths_read_by_format, open_renderer
 from kwcli.output.short_texts import count_of, cut, palette
 from kwcli.output.write_json_values import JsonWriter, open_value_writer
 
@@ -76,7 +76,7 @@ class CallOutput:
     @property
     def brief_body_needs(self) -> Needs | None:
         """The parts of bodies that `brief` output reads; None without `brief`."""
-        return WantedPaths(renderer_needs(self._settings)) if self._brief else None
+        return WantedPaths(find_paths_read_by_format(self._settings)) if self._brief else None
 
     def show_exchange(self, exchange: Exchange, node: str, *more: str) -> None:
         """Print one exchange; `node` and `more` stand in the line of its request, in text."""

@@ -14,7 +14,7 @@ from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.schema.api_declaration import Api, Side
 from kwcli.calling.check_field_values import DEEPEST, PlainWord
-from kwcli.calling.words.resolve_body_paths import fail
+from kwcli.calling.words.resolve_body_paths import raise_failure
 from kwcli.run_environment import Environment, Exit
 
 __all__ = [
@@ -57,7 +57,7 @@ def read_file(name: str) -> bytes:
         with open(name, "rb") as file:
             data = file.read(TEXT_MAX + 1)
     except (OSError, ValueError) as failure:
-        fail(f"{name}: {getattr(failure, 'strerror', None) or failure}", Exit.FAILURE)
+        raise_failure(f"{name}: {getattr(failure, 'strerror', None) or failure}", Exit.FAILURE)
     return _require_body_size(data, name)
 
 
@@ -73,7 +73,7 @@ def read_all_stdin(env: Environment) -> bytes:
 
 def _require_body_size(data: bytes, source: str) -> bytes:
     if len(data) > TEXT_MAX:
-        fail(f"{source}: more than {TEXT_MAX >> 20} MiB", Exit.FAILURE)
+        raise_failure(f"{source}: more than {TEXT_MAX >> 20} MiB", Exit.FAILURE)
     return data
 
 
@@ -82,7 +82,7 @@ def parse_json_or_yaml(data: bytes, source_name: str) -> Any:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as failure:
-        fail(f"{source_name}: neither JSON nor YAML: no UTF-8 at byte {failure.start}", Exit.FAILURE)
+        raise_failure(f"{source_name}: neither JSON nor YAML: no UTF-8 at byte {failure.start}", Exit.FAILURE)
     if text.lstrip()[:1] in {"{", "["}:
         try:
             return parse_json(text)
@@ -92,15 +92,15 @@ def parse_json_or_yaml(data: bytes, source_name: str) -> Any:
                 return documents
             problem = str(failure)
             if _JSON.match(text):
-                fail(f"{source_name}: no JSON: {problem}", Exit.FAILURE)
+                raise_failure(f"{source_name}: no JSON: {problem}", Exit.FAILURE)
         try:
             return parse_yaml(text)
         except ValueError:
-            fail(f"{source_name}: no JSON: {problem}", Exit.FAILURE)
+            raise_failure(f"{source_name}: no JSON: {problem}", Exit.FAILURE)
     try:
         return parse_yaml(text)
     except ValueError as failure:
-        fail(f"{source_name}: neither JSON nor YAML: {failure}", Exit.FAILURE)
+        raise_failure(f"{source_name}: neither JSON nor YAML: {failure}", Exit.FAILURE)
 
 
 def parse_json(text: str) -> Any:
@@ -220,12 +220,12 @@ def extract_body_of_document(document: Any, source: str, api: Api, side: Side) -
     """The body that a document holds: itself, or the body of an exchange or message record. Raises Failure."""
     if isinstance(document, list):
         if len(document) != 1:
-            fail(f"{source}: {len(document)} documents, one body expected", Exit.FAILURE)
+            raise_failure(f"{source}: {len(document)} documents, one body expected", Exit.FAILURE)
         document = document[0]
     if document is None:
-        fail(f"{source}: empty, a body expected (at least {{}})", Exit.FAILURE)
+        raise_failure(f"{source}: empty, a body expected (at least {{}})", Exit.FAILURE)
     if not isinstance(document, Mapping):
-        fail(f"{source}: an object of field names and values is expected", Exit.FAILURE)
+        raise_failure(f"{source}: an object of field names and values is expected", Exit.FAILURE)
     kind = document.get("kind")
     if kind == "exchange" and "api_key" in document:
         return _extract_body_of_record(
@@ -238,7 +238,7 @@ def extract_body_of_document(document: Any, source: str, api: Api, side: Side) -
         )
     if kind == "message" and "body" in document:
         if document.get("side") not in {None, side}:
-            fail(f"{source}: it holds a {document['side']}, but a {side} is needed", Exit.FAILURE)
+            raise_failure(f"{source}: it holds a {document['side']}, but a {side} is needed", Exit.FAILURE)
         return _extract_body_of_record(
             document, {name: document.get(name) for name in _SAID}, document["body"], source, api, side
         )
@@ -257,13 +257,15 @@ def _extract_body_of_record(
     """The body of a record; `entries` holds the record's entries about that body."""
     key = _parse_record_number(record.get("api_key"))
     if key is None:
-        fail(f"{source}: a record without an API (a bare SASL token, or a response alone)", Exit.FAILURE)
+        raise_failure(f"{source}: a record without an API (a bare SASL token, or a response alone)", Exit.FAILURE)
     if key != api.key:
-        fail(f"{source}: it holds a record of {record.get('api') or key}, but {api.name} is needed", Exit.FAILURE)
+        raise_failure(
+            f"{source}: it holds a record of {record.get('api') or key}, but {api.name} is needed", Exit.FAILURE
+        )
     if entries["undecoded"] is not None:
-        fail(f"{source}: the {side} of this record could not be decoded to its end", Exit.FAILURE)
+        raise_failure(f"{source}: the {side} of this record could not be decoded to its end", Exit.FAILURE)
     if body is None:
-        fail(f"{source}: a record without its {side}", Exit.FAILURE)
+        raise_failure(f"{source}: a record without its {side}", Exit.FAILURE)
     layout, version = entries["layout"], _parse_record_number(record.get("api_version"))
     return SourceBody(body, source, record, version, None if layout is None else str(layout), entries["trailing"])
 

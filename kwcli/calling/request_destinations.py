@@ -236,7 +236,7 @@ class RequestRouter:
         """`the request spans 2 leaders: node 1 (orders[0], orders[2]), node 2 (orders[1]); --split sends each …`."""
         parts = []
         for mark, mine in shares.items():
-            names = ", ".join(_format_place(place) for place in mine[:3]) + (
+            names = ", ".join(_format_place_in_request(place) for place in mine[:3]) + (
                 f" and {len(mine) - 3} more" if mine[3:] else ""
             )
             parts.append(f"{format_node_name(connections[mark])} ({names})")
@@ -256,5 +256,5 @@ def _parse_broker_id(name: str) -> int:
     return int(name)
 
 
-def _format_place(place: tuple[Any, ...]) -> str:
+def _format_place_in_request(place: tuple[Any, ...]) -> str:
     return f"{place[0]}[{place[1]}]" if len(place) == 2 and isinstance(place[1], int) else ":".join(map(str, place))

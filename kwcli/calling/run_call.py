@@ -92,14 +92,16 @@ class CallRun:
             host, port = self._config.servers[0]
             more = f" and {len(self._config.servers) - 1} more" if self._config.servers[1:] else ""
             self._env.report(f"kw: server {host}:{port}{more} (from {self._config.origin})")
-        with ClusterClient(self._config, self._deadline(), witness=self._observe_look_up, tell=self._report) as cluster:
+        with ClusterClient(
+            self._config, self._start_deadline(), witness=self._observe_look_up, tell=self._report
+        ) as cluster:
             try:
                 self._send_in_rounds(cluster)
             except KeyboardInterrupt:
                 return Exit.INTERRUPTED
         return self._code
 
-    def _deadline(self) -> Deadline:
+    def _start_deadline(self) -> Deadline:
         return Deadline(self._config.timeout_s, self._env.monotonic)
 
     def _send_in_rounds(self, cluster: ClusterClient) -> None:
@@ -108,7 +110,7 @@ class CallRun:
         for number in range(plan.repeat) if plan.repeat else count():
             if number:
                 self.sleep(plan.interval_s)
-                cluster.set_deadline(self._deadline())
+                cluster.set_deadline(self._start_deadline())
             try:
                 self._run_round(cluster)
                 self._fetch_further_records(cluster)
@@ -125,7 +127,7 @@ class CallRun:
         plan = self._plan
         try:
             while offsets := self._output.take_offsets_to_fetch():
-                cluster.set_deadline(self._deadline())
+                cluster.set_deadline(self._start_deadline())
                 self._plan = plan._replace(draft=plan.draft.resume_fetch_at(offsets))
                 self._run_round(cluster)
         finally:
@@ -210,7 +212,7 @@ class CallRun:
         if exchange.api_key in NODE_LISTS and exchange.response_raw is not None and not exchange.failures:
             from decoders.messages.exchange_json import read_fields_at_paths
 
-            cluster.recognise_first_node(read_fields_at_paths(exchange, "response", _BROKERS))
+            cluster.learn_id_of_first_node(read_fields_at_paths(exchange, "response", _BROKERS))
         self._output.show_exchange(exchange, format_node_name(connection), *self._describe_connection(destination))
         return exchange
 

@@ -68,7 +68,7 @@ def show_unsent_request(
     return Exit.DONE
 
 
-def edit_draft(env: Environment, api: Api, draft: RequestDraft, choice: VersionChoice) -> RequestDraft:
+def edit_request_draft(env: Environment, api: Api, draft: RequestDraft, choice: VersionChoice) -> RequestDraft:
     """The draft as the user edited its skeleton; the same draft where nothing was changed. Raises Failure."""
 
     given = edit_body_in_editor(api, _format_draft_as_yaml(api, draft, choice), env)

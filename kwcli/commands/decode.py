@@ -82,7 +82,9 @@ def _takes_value(param: click.Parameter) -> bool:
     return isinstance(param, click.Option) and not param.is_flag and not param.count
 
 
-def _unmark_negatives(_ctx: click.Context, _param: click.Parameter, words: tuple[str, ...]) -> tuple[str, ...]:
+def _remove_marks_of_negative_numbers(
+    _ctx: click.Context, _param: click.Parameter, words: tuple[str, ...]
+) -> tuple[str, ...]:
     return tuple(word.removeprefix(MARK) for word in words)
 
 
@@ -92,7 +94,7 @@ def _unmark_negatives(_ctx: click.Context, _param: click.Parameter, words: tuple
     metavar="[HEX | BASE64 | FILE | @FILE | -]...",
     nargs=-1,
     type=click.Path(readable=False),
-    callback=_unmark_negatives,
+    callback=_remove_marks_of_negative_numbers,
 )
 @click.option("--api", metavar="API", help="The API of the messages, by name or number.")
 @click.option(

@@ -23,7 +23,7 @@ Examples:
   kw proxy -b kafka1:9092 -o ndjson --records > orders.ndjson; kw mock orders.ndjson --port 0"""
 
 
-def _split_passwords(ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+def _parse_passwords_by_user(ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
     """The callback of --password."""
     pairs = [value.partition("=") for value in values]
     if any(not (user and equals and password) for user, equals, password in pairs):
@@ -48,7 +48,7 @@ def _split_passwords(ctx: click.Context, _param: click.Parameter, values: tuple[
     "passwords",
     multiple=True,
     metavar="USER=PASSWORD",
-    callback=_split_passwords,
+    callback=_parse_passwords_by_user,
     help="SCRAM password of USER, which a broker has to know too; all others have `mock`.",
 )
 @keylog_option

@@ -168,7 +168,7 @@ def show_command(env: Environment, name: str | None, reveal_secrets: bool, shown
     from kwcli.net.config.connection_profiles import build_properties_row as described
 
     how = shown.make_settings(env)
-    name = _name_or_active(env, name)
+    name = _choose_profile_name(env, name)
     row = described(Profiles.open_own(env).read_pairs(name), reveal=reveal_secrets)
     if how.format != "text":
         env.stdout.write(encode_rows_as_json([{"profile": name, "properties": row}], how.format))
@@ -215,7 +215,7 @@ def edit_command(env: Environment, name: str | None) -> None:
     """Edit a profile in $VISUAL, $EDITOR or vi; without NAME, the active one. Invalid edits are not kept."""
     from kwcli.net.config.change_profiles import edit_profile
 
-    edit_profile(env, _name_or_active(env, name))
+    edit_profile(env, _choose_profile_name(env, name))
 
 
 @command.command("rename", epilog=_RENAME)
@@ -244,14 +244,14 @@ def export_command(env: Environment, name: str | None, kind: str, reveal_secrets
     from kwcli.net.config.connection_profiles import Profiles
     from kwcli.net.config.export_profile import export_profile, format_note_lines
 
-    name = _name_or_active(env, name)
+    name = _choose_profile_name(env, name)
     exported = export_profile(name, Profiles.open_own(env).read_pairs(name), kind, reveal=reveal_secrets)
     env.stdout.write(exported.text.encode("utf-8", "surrogateescape"))
     for line in format_note_lines(exported):
         env.report(f"kw: {line}")
 
 
-def _name_or_active(env: Environment, name: str | None) -> str:
+def _choose_profile_name(env: Environment, name: str | None) -> str:
     from kwcli.net.config.connection_profiles import Profiles
 
     found = name or next(iter(Profiles.open_own(env).find_profile_in_use(env) or ()), None)

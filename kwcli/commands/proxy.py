@@ -6,7 +6,7 @@ import click
 
 from kwcli.clashing_options import Clash, refuse_clashes, refuse_given_options
 from kwcli.net.config.client_config import ConnectionOptions
-from kwcli.net.connection_options import ConnectingCommand, connection_options_of_others, read_config
+from kwcli.net.connection_options import ConnectingCommand, connection_options_of_others, read_client_config
 from kwcli.option_types import NetworkList
 from kwcli.options import metrics_option, pass_options_as_value
 from kwcli.proxy.deciding.faults.fault_options import FaultOptions, fault_options
@@ -98,7 +98,7 @@ def command(
     from kwcli.proxy.run_proxy import run_proxy
 
     refuse_clashes(*CLASHES, Clash("only_check", ("run",), "no proxy is started"))
-    config = read_config(env, connection, verbose=log.shown.verbose)._replace(send_proxy=listening.send_proxy)
+    config = read_client_config(env, connection, verbose=log.shown.verbose)._replace(send_proxy=listening.send_proxy)
     return run_proxy(
         env, config, listening.make_listening(), security, log, faults, script_and_control, only_check=only_check
     )

@@ -12,7 +12,7 @@ import click
 
 from kwcli.run_environment import Environment
 
-__all__ = ["SHELLS", "command", "script"]
+__all__ = ["SHELLS", "command", "get_completion_script"]
 
 SHELLS: Final = ("bash", "zsh", "fish")
 EXAMPLES = """\b
@@ -23,7 +23,7 @@ Examples:
   kw completion fish > ~/.config/fish/completions/kw.fish"""
 
 
-def script(shell: str) -> str:
+def get_completion_script(shell: str) -> str:
     """The completion script for one of SHELLS."""
     from kwcli.completion.shell_scripts import SCRIPTS
 
@@ -42,4 +42,4 @@ def command(ctx: click.Context, shell: str | None) -> None:
         if shell not in SHELLS:
             said = f"$SHELL is {stated}" if stated else "$SHELL is not set"
             raise click.UsageError(f"{said}: name the shell, {', '.join(SHELLS[:-1])} or {SHELLS[-1]}", ctx)
-    env.stdout.write(script(shell).encode())
+    env.stdout.write(get_completion_script(shell).encode())

@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 import kwcli
-from kwcli.completion import SHELLS, script
+from kwcli.completion import SHELLS, get_completion_script
 
 FOLDER: Final = Path(kwcli.__file__).resolve().parents[1] / "completions"
 # Shell → the name under which it looks for the script.
@@ -24,7 +24,7 @@ def main() -> None:
 def write() -> None:
     """Write the scripts anew; the files that changed are named."""
     for shell, name in FILES.items():
-        path, text = FOLDER / name, script(shell)
+        path, text = FOLDER / name, get_completion_script(shell)
         if not path.exists() or path.read_text("utf-8") != text:
             path.write_text(text, "utf-8")
             click.echo(f"written: completions/{name}")

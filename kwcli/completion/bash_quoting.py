@@ -78,10 +78,10 @@ def parse_bash_line(text: str, breaks: str) -> Cursor | None:
             if one in breaks:
                 broke = word.removesuffix("@")
     words.append(word)
-    return Cursor(tuple(map(_join_bytes, words)), quote, _join_bytes(cut if quote else broke), tilde)
+    return Cursor(tuple(map(_decode_single_bytes, words)), quote, _decode_single_bytes(cut if quote else broke), tilde)
 
 
-def _join_bytes(word: str) -> str:
+def _decode_single_bytes(word: str) -> str:
     """A word in which bytes that were given one by one are characters again."""
     return word.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 

@@ -15,7 +15,7 @@ from kwcli.reference.walk_field_paths import walk_field_paths
 _SHORT: Final = {0: "produce_request", 1: "fetch_request", 2: "list_offsets_request"}
 
 
-def body_words(key: int) -> tuple[str, ...]:
+def list_body_words(key: int) -> tuple[str, ...]:
     """The beginnings of words of an API's body: `topics[].name=`."""
     words: Sequence[str] = import_module(f"kwcli.calling.records.{_SHORT[key]}").WORDS if key in _SHORT else ()
     return tuple(dict.fromkeys(f"{word}=" for word in (*words, *(place for place, _ in list_leaf_fields(api(key))))))

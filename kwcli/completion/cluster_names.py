@@ -81,7 +81,7 @@ class ClusterWords(NamedTuple):
             at += 1
         return cls(**{name: tuple(values) for name, values in found.items()})
 
-    def config(self, env: Environment) -> ClientConfig:
+    def build_client_config(self, env: Environment) -> ClientConfig:
         """The ClientConfig for these options. Raises Failure."""
         from kwcli.net.config.build_config import build_client_config, parse_dial_pair
         from kwcli.net.config.client_config import ConnectionOptions
@@ -103,20 +103,20 @@ class ClusterWords(NamedTuple):
         )
 
 
-def cluster_names(
+def list_cluster_names(
     env: Environment, what: What, words: Sequence[str], wait_s: float, *, apart: bool = True
 ) -> list[str]:
     """The cluster's names, sorted; empty where no answer comes in time. `apart`: ask in a separate process."""
     asked = ClusterWords.from_words(words)
     try:
-        path = cache_path(env, what, asked)
+        path = find_cache_file_of_names(env, what, asked)
         found = _read_cache(path)
         if found is not None or wait_s <= 0:
             return found or []
         if apart:
             _ask_cluster_in_process(env, what, asked, path)
         else:
-            _ask_cluster(env, what, asked, path)
+            _ask_cluster_and_cache_names(env, what, asked, path)
         end = time.monotonic() + wait_s
         while (found := _read_cache(path)) is None and time.monotonic() < end:
             time.sleep(_PAUSE_S)
@@ -125,7 +125,7 @@ def cluster_names(
         return []
 
 
-def cache_path(env: Environment, what: What, asked: ClusterWords) -> str:
+def find_cache_file_of_names(env: Environment, what: What, asked: ClusterWords) -> str:
     """The cache file of a cluster's names: its name is a hash of everything that the connection depends on."""
     import hashlib
 
@@ -187,27 +187,27 @@ def _ask_cluster_in_process(env: Environment, what: What, asked: ClusterWords, p
         nothing = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(nothing, descriptor)
-        _ask_cluster(env, what, asked, path)
+        _ask_cluster_and_cache_names(env, what, asked, path)
     finally:
         with suppress(OSError):
             os.unlink(lock)
         os._exit(0)
 
 
-def _ask_cluster(env: Environment, what: What, asked: ClusterWords, path: str) -> None:
+def _ask_cluster_and_cache_names(env: Environment, what: What, asked: ClusterWords, path: str) -> None:
     """Ask the cluster and write its names to the cache file; an empty list where it does not answer."""
     from kwcli.net.cluster_client import ClusterClient
     from kwcli.net.command_deadline import Deadline
 
     names: list[str] = []
     with suppress(Failure, OSError):
-        config = asked.config(env)
+        config = asked.build_client_config(env)
         with ClusterClient(config, Deadline(ASKING_S, time.monotonic)) as client:
             names = sorted(_ASKED[what](client))[:_NAMES_MAX]
     write_private_file(path, json.dumps(names).encode())
 
 
-def _list_topics(client: ClusterClient) -> list[str]:
+def _request_topic_names(client: ClusterClient) -> list[str]:
     from decoders.protocol_facts.api_keys import METADATA
     from kwcli.net import metadata_messages
 
@@ -217,7 +217,7 @@ def _list_topics(client: ClusterClient) -> list[str]:
     return [topic.name for topic in metadata_messages.parse_topics(answer) if topic.name]
 
 
-def _list_groups(client: ClusterClient) -> list[str]:
+def _request_group_names(client: ClusterClient) -> list[str]:
     from decoders.protocol_facts.api_keys import LIST_GROUPS
 
     names: set[str] = set()
@@ -229,12 +229,12 @@ def _list_groups(client: ClusterClient) -> list[str]:
     return [name for name in names if name]
 
 
-def _list_nodes(client: ClusterClient) -> list[str]:
+def _request_node_ids(client: ClusterClient) -> list[str]:
     return [f"{number}\t{node.address[0]}:{node.address[1]}" for number, node in client.list_nodes().items()]
 
 
 _ASKED: Final[dict[What, Callable[[ClusterClient], list[str]]]] = {
-    "topics": _list_topics,
-    "groups": _list_groups,
-    "nodes": _list_nodes,
+    "topics": _request_topic_names,
+    "groups": _request_group_names,
+    "nodes": _request_node_ids,
 }

@@ -54,7 +54,7 @@ class _CompletionCall:
         self.age_s = _measure_process_age_s() if self.own else 0.0
         self.limit_s = _read_time_limit_s(env)
 
-    def end_process_in(self, limit_s: float) -> None:
+    def end_process_after(self, limit_s: float) -> None:
         """Let the process end at a time since its start."""
         if self.own:
             signal.signal(signal.SIGALRM, _exit_at_once)
@@ -62,9 +62,9 @@ class _CompletionCall:
 
     def make_typed_word(self, word: str, line: Sequence[str], *, quoted: bool) -> Typed:
         def names(what: What) -> list[str]:
-            from kwcli.completion.cluster_names import cluster_names
+            from kwcli.completion.cluster_names import list_cluster_names
 
-            return cluster_names(self.env, what, line, self.limit_s - self.age_s - 2 * _ENDING_S, apart=self.own)
+            return list_cluster_names(self.env, what, line, self.limit_s - self.age_s - 2 * _ENDING_S, apart=self.own)
 
         return Typed(word, line, names, quoted, variables=self.env.variables)
 
@@ -84,11 +84,11 @@ def answer_completion(env: Environment, words: Sequence[str], program: click.Gro
     lines: Iterable[str] = ()
     with suppress(Exception):  # a traceback would be drawn into the line being typed
         if words and words[0] in _SHELLS:
-            call.end_process_in(max(call.limit_s, _PATIENCE_S))
+            call.end_process_after(max(call.limit_s, _PATIENCE_S))
             lines = list(_SHELLS[words[0]](call, program, texts))
         else:
-            call.end_process_in(call.limit_s)
-            lines = list(_answer_kind(call))
+            call.end_process_after(call.limit_s)
+            lines = list(_answer_words_of_kind(call))
     if call.own:
         signal.setitimer(signal.ITIMER_REAL, 0)
     env.stdout.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
@@ -116,17 +116,17 @@ def _measure_process_age_s() -> float:
         return _STARTING_S
 
 
-def _answer_kind(call: _CompletionCall) -> Iterator[str]:
+def _answer_words_of_kind(call: _CompletionCall) -> Iterator[str]:
     kind, word, *line = [*call.words, "", ""] if len(call.words) < 2 else call.words
     row = KINDS.get(kind.removesuffix(_QUOTED))
     found = row(call.make_typed_word(word, line, quoted=kind.endswith(_QUOTED))) if row else ()
-    begun = [each for each in found if _begins_with(each[0], word)][:_MOST]
+    begun = [each for each in found if _begins_with_in_any_case(each[0], word)][:_MOST]
     yield from map(
         _format_candidate_line, _keep_printable_candidates(begun, only_ascii=not call.is_utf8(single_bytes=True))
     )
 
 
-def _begins_with(word: str, begun: str) -> bool:
+def _begins_with_in_any_case(word: str, begun: str) -> bool:
     return word.lower().startswith(begun.lower())
 
 
@@ -159,7 +159,7 @@ def _list_values_of_slot(slot: Slot, typed: Typed, *, begun: bool) -> list[Candi
     found = list(row(typed._replace(word=slot.word, api=slot.api, own=slot.own))) if row else []
     if begun or slot.kind not in SHORT:
         word = slot.word.replace("-", "_") if slot.kind == "error" else slot.word
-        found = [each for each in found if _begins_with(each[0], word)][:_MOST]
+        found = [each for each in found if _begins_with_in_any_case(each[0], word)][:_MOST]
     return found if slot.kind in ORDERED else sorted(found)
 
 

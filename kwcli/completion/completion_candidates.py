@@ -112,7 +112,7 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 _BRACKETS: Final = re.compile(r"\[\d*\]")
 
 
-def _complete_body(typed: Typed) -> Iterator[Candidate]:
+def _complete_request_body(typed: Typed) -> Iterator[Candidate]:
     path, equals, _ = typed.word.partition("=")
     if not equals:
         yield from _complete_body_word(typed)
@@ -130,7 +130,7 @@ def _complete_body(typed: Typed) -> Iterator[Candidate]:
 
 def _complete_body_word(typed: Typed) -> Iterator[Candidate]:
     """The fields of the request, each with what it means; `[0]` in the word stands for `[]`."""
-    from kwcli.completion.body_words import body_words
+    from kwcli.completion.body_words import list_body_words
     from kwcli.reference.field_descriptions import read_api_abouts
 
     found = _find_api_of_line(typed)
@@ -138,7 +138,7 @@ def _complete_body_word(typed: Typed) -> Iterator[Candidate]:
         return
     begun = _INDEX.sub("[]", typed.word)
     abouts = read_api_abouts(found.key) if typed.meant else {}
-    for word in body_words(found.key):
+    for word in list_body_words(found.key):
         about = abouts.get(f"request.{word.removesuffix('=').removesuffix('[]')}", "")
         if word.lower().startswith(begun.lower()):
             yield (word if begun == typed.word else typed.word + word[len(begun) :]), about
@@ -175,7 +175,7 @@ def complete_field_values(typed: Typed) -> Iterator[Candidate]:
 
         values = ((str(number), word) for number, word in ENUMS.get(field.means, {}).items())
     known = [(f"{path}={value}", meaning) for value, meaning in values]
-    yield from known or _complete_body(typed)
+    yield from known or _complete_request_body(typed)
 
 
 def _find_api_of_line(typed: Typed) -> Api | None:
@@ -301,7 +301,9 @@ def _complete_body_paths(begun: str) -> Iterator[Candidate]:
             continue
         head, dot, _ = begun.rpartition(".")
         start = _BRACKETS.sub("", f"{head}{dot}".removeprefix(f"{side}."))
-        known = {_first_step(path, start) for path in all_body_paths(BODIES[side][0]) if path.startswith(start)}
+        known = {
+            _cut_after_next_step(path, start) for path in all_body_paths(BODIES[side][0]) if path.startswith(start)
+        }
         abouts = _meanings_shared_by_all(map(read_api_abouts, KEYS), BODIES[side][0])
         for path in sorted(known):
             yield f"{head}{dot}{path.removeprefix(start)}", abouts.get(path, "")
@@ -318,7 +320,7 @@ def _meanings_shared_by_all(many: Iterable[Mapping[str, str]], side: str = "") -
     return {path: next(iter(said)) for path, said in found.items() if len(said) == 1}
 
 
-def _first_step(path: str, start: str) -> str:
+def _cut_after_next_step(path: str, start: str) -> str:
     """A path cut off after the first step behind `start`."""
     return start + path[len(start) :].partition(".")[0]
 
@@ -418,23 +420,23 @@ def _complete_fault(typed: Typed) -> Iterator[Candidate]:
     head, when, expression = typed.word.partition(_WHEN)
     before, comma, begun = typed.word.rpartition(",")
     if when:
-        yield from _complete_condition(head, typed._replace(word=expression))
+        yield from _complete_condition_of_fault(head, typed._replace(word=expression))
     elif comma:
         yield from ((f"{before}, {word}", meaning) for word, meaning in _LIMITS)
         if begun.strip():
-            yield from _complete_condition(before, typed._replace(word=""))
+            yield from _complete_condition_of_fault(before, typed._replace(word=""))
         else:
             yield f"{before}{_WHEN}".rstrip(), "a filter"
     else:
-        yield from _complete_action(typed.word)
+        yield from _complete_action_of_fault(typed.word)
 
 
-def _complete_condition(head: str, typed: Typed) -> Iterator[Candidate]:
+def _complete_condition_of_fault(head: str, typed: Typed) -> Iterator[Candidate]:
     """Candidates for a fault rule: `head`, and the filter with its last word completed or one more word."""
     yield from ((f"{head}{_WHEN}{expression}", meaning) for expression, meaning in _complete_filter(typed))
 
 
-def _complete_action(begun: str) -> Iterator[Candidate]:
+def _complete_action_of_fault(begun: str) -> Iterator[Candidate]:
     from decoders.protocol_facts.errors.error_codes import ERRORS
     from kwcli.proxy.deciding.faults.parse_rule import ACTIONS
 
@@ -497,7 +499,7 @@ def _interface_candidates(_typed: Typed) -> Iterator[Candidate]:
 KINDS: Final[dict[str, Callable[[Typed], Iterable[Candidate]]]] = {
     "property": _complete_property,
     "node": _complete_node,
-    "body": _complete_body,
+    "body": _complete_request_body,
     "fault": _complete_fault,
     "faults": _complete_fault_file,
     "filter": _complete_filter,

@@ -50,7 +50,7 @@ def _read_releases_in_jars(jars: tuple[Path, ...]) -> list[Release]:
         raise click.ClickException(str(error)) from error
 
 
-def _newest_release_written() -> tuple[int, ...]:
+def _find_newest_release_written() -> tuple[int, ...]:
     """The release that our declarations were last written from."""
     return tuple(map(int, RELEASES[-1].split(".")))
 
@@ -70,7 +70,7 @@ def check(jars: tuple[Path, ...]) -> None:
     found = 0
     releases = _read_releases_in_jars(jars)
     for release, versions in versions_to_ask_each_release(releases):
-        details = release.version[:2] >= _newest_release_written()
+        details = release.version[:2] >= _find_newest_release_written()
         differences = compare_apis_with_release(ours, release, versions, details=details)
         if details:
             differences += compare_structures_with_release(release)
@@ -82,7 +82,7 @@ def check(jars: tuple[Path, ...]) -> None:
         asked = sum(map(len, versions.values()))
         what = f"{2 * asked} (API, version, side)" if release.apis else f"{len(release.structures)} structures"
         click.echo(f"{release}: {what}, {len(differences)} differences", err=True)
-    for difference in compare_abouts_files(ours, releases, _newest_release_written()):
+    for difference in compare_abouts_files(ours, releases, _find_newest_release_written()):
         found += 1
         click.echo(difference)
     sys.exit(1 if found else 0)
@@ -97,14 +97,14 @@ def write(jars: tuple[Path, ...]) -> None:
     Example: python -m kwcli.declarations write kafka-clients-4.5.0.jar
     """
     releases = _read_releases_in_jars(jars)
-    for api in unite_apis(read_all_declarations(), releases, _newest_release_written()):
+    for api in unite_apis(read_all_declarations(), releases, _find_newest_release_written()):
         path = declaration_path(api.key, api.name)
         old = path.read_text("utf-8") if path.exists() else None
         new = replace_declaration(old, api.name, format_api_declaration(api))
         if new != old:
             path.write_text(new, "utf-8")
             click.echo(f"{'updated' if old else 'new'}: {path.name} ({api.key} {api.name} {api.versions})")
-    for file in make_abouts_files(read_all_declarations(), releases, _newest_release_written()):
+    for file in make_abouts_files(read_all_declarations(), releases, _find_newest_release_written()):
         if [*file.wants.items()] != [*file.has.items()]:
             file.path.parent.mkdir(exist_ok=True)
             file.path.write_text(file.format_wanted_text, "utf-8")

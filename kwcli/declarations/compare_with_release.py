@@ -73,7 +73,7 @@ def pair_fields(
         yield tags[0].get(tag), tags[1].get(tag)
 
 
-def comparable_type(type_name: str) -> str:
+def normalize_type_for_comparison(type_name: str) -> str:
     """The type for comparison: definitions up to 2.7 call `records` `bytes`, which are the same on the wire."""
     return "bytes" if type_name == "records" else type_name
 
@@ -90,7 +90,9 @@ def are_compatible_on_wire(ours: Iterable[FieldInVersion], theirs: Iterable[Fiel
 
 
 def _are_fields_alike(one: FieldInVersion, other: FieldInVersion) -> bool:
-    same = one.nullable == other.nullable and comparable_type(one.type) == comparable_type(other.type)
+    same = one.nullable == other.nullable and normalize_type_for_comparison(one.type) == normalize_type_for_comparison(
+        other.type
+    )
     return same and are_compatible_on_wire(one.cells, other.cells)
 
 
@@ -182,7 +184,7 @@ def _compare_fields(
             continue
         if other.name not in (one.name, *one.was):
             yield path + one.name, f"Kafka calls it {other.name}"
-        if comparable_type(one.type) != comparable_type(other.type):
+        if normalize_type_for_comparison(one.type) != normalize_type_for_comparison(other.type):
             yield path + one.name, f"type is {one.type}, Kafka says {other.type}"
         for word in words:
             mine, its = _format_field_difference(one, word), _format_field_difference(other, word)

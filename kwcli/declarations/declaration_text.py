@@ -25,7 +25,7 @@ from decoders.schema.api_declaration import (
     parse_message,
 )
 from kwcli.declarations.compare_with_release import fields_in_version
-from kwcli.declarations.read_release_jar import snake_case
+from kwcli.declarations.read_release_jar import convert_to_snake_case
 
 _INDENT = "    "
 _Early = Mapping[tuple[Side, int, str], Message]
@@ -39,7 +39,7 @@ def format_api_declaration(api: Api) -> str:
         lines.append(" ".join(("listeners", *api.listeners)))
     if api.was:
         lines.append(" ".join(("was", *api.was)))
-    commons = _common_structs([*api.request.fields, *api.response.fields])
+    commons = _find_common_structs([*api.request.fields, *api.response.fields])
     for word, message in (("request", api.request), ("response", api.response)):
         lines += [word, *_format_field_lines(message.fields, commons, 1)]
     lines += _format_common_structs(commons)
@@ -49,7 +49,7 @@ def format_api_declaration(api: Api) -> str:
 
 def format_structure_declaration(message: Message) -> str:
     """The declaration, as text, of a structure that travels inside bytes."""
-    commons = _common_structs(message.fields)
+    commons = _find_common_structs(message.fields)
     lines = [f"message {message.name}", *_format_head_lines(message.versions, message.flexible)]
     lines += ["fields", *_format_field_lines(message.fields, commons, 1), *_format_common_structs(commons)]
     return "\n".join(lines) + "\n"
@@ -92,13 +92,13 @@ def _field_in_version(field: Field, version: int) -> Field:
     )
 
 
-def _common_structs(fields: Sequence[Field]) -> _Commons:
+def _find_common_structs(fields: Sequence[Field]) -> _Commons:
     """Common structs by name, each with fields that serve all its users; structs that differ are written in place."""
     uses: dict[str, list[Field]] = {}
     _collect_uses_of_structs(fields, uses)
     found: _Commons = {}
     for name, users in uses.items():
-        if len(users) > 1 and (shared := _shared_field(users)) is not None:
+        if len(users) > 1 and (shared := _merge_field_of_all_users(users)) is not None:
             found[name] = shared
     return found
 
@@ -110,9 +110,9 @@ def _collect_uses_of_structs(fields: Sequence[Field], uses: dict[str, list[Field
         _collect_uses_of_structs(field.fields, uses)
 
 
-def _shared_field(users: Sequence[Field]) -> Field | None:
+def _merge_field_of_all_users(users: Sequence[Field]) -> Field | None:
     """A field whose children serve every user in its versions, or None."""
-    whole = _spanning_versions([user.versions for user in users])
+    whole = _make_spanning_versions([user.versions for user in users])
     children = _unite_field_levels([user.fields for user in users])
     if children is None:
         return None
@@ -123,7 +123,7 @@ def _shared_field(users: Sequence[Field]) -> Field | None:
     return users[0]._replace(versions=whole, fields=children)
 
 
-def _spanning_versions(ranges: Sequence[Versions]) -> Versions:
+def _make_spanning_versions(ranges: Sequence[Versions]) -> Versions:
     some = [one for one in ranges if one]
     return Versions(min(one.low for one in some), max(one.high for one in some)) if some else ranges[0]
 
@@ -142,9 +142,9 @@ def _unite_field_levels(levels: Sequence[tuple[Field, ...]]) -> tuple[Field, ...
             return None
         united.append(
             same[0]._replace(
-                versions=_spanning_versions([field.versions for field in same]),
-                nullable=_spanning_versions([field.nullable for field in same]),
-                tagged=_spanning_versions([field.tagged for field in same]),
+                versions=_make_spanning_versions([field.versions for field in same]),
+                nullable=_make_spanning_versions([field.nullable for field in same]),
+                tagged=_make_spanning_versions([field.tagged for field in same]),
                 was=tuple(dict.fromkeys(name for field in same for name in field.was)),
                 fields=children,
             )
@@ -205,12 +205,12 @@ _TEXT = re.compile(r'^DECLARATION = """\n.*?^"""$', re.MULTILINE | re.DOTALL)
 
 def declaration_path(key: int, name: str) -> Path:
     """The file of an API's declaration, which may not exist yet."""
-    return APIS / f"{NAMES.get(key, snake_case(name))}.py"
+    return APIS / f"{NAMES.get(key, convert_to_snake_case(name))}.py"
 
 
 def read_all_declarations() -> dict[int, Api]:
     """Every API that a file declares, by key."""
-    apis = [_parse_declaration(path, parse_api, text) for path, _, text in _declaration_files(APIS)]
+    apis = [_parse_declaration(path, parse_api, text) for path, _, text in _read_declaration_files(APIS)]
     return {api.key: api for api in apis}
 
 
@@ -226,7 +226,7 @@ def _parse_declaration(path: Path, parse: Callable[[str], Parsed], text: str) ->
         raise DeclarationError(f"decoders/{place}: {error}") from error
 
 
-def _declaration_files(folder: Path) -> Iterator[tuple[Path, str, str]]:
+def _read_declaration_files(folder: Path) -> Iterator[tuple[Path, str, str]]:
     """Every file of a folder that declares something: its path, its text, and the declaration in it."""
     for path in sorted(folder.glob("*.py")):
         source = path.read_text("utf-8")
@@ -243,9 +243,9 @@ def find_unformatted_files() -> dict[Path, str]:
             source,
             replace_declaration(source, path.name, format_api_declaration(_parse_declaration(path, parse_api, text))),
         )
-        for path, source, text in _declaration_files(APIS)
+        for path, source, text in _read_declaration_files(APIS)
     ]
-    for path, source, text in _declaration_files(STRUCTURES):
+    for path, source, text in _read_declaration_files(STRUCTURES):
         ordered = [_parse_declaration(path, _format_declaration_text, each) for each in split_declarations(text)]
         written.append((path, source, replace_declaration(source, path.name, "\n".join(ordered))))
     return {path: text for path, source, text in written if text != source}

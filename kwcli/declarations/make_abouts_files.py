@@ -52,14 +52,14 @@ def make_abouts_files(
     ordered = sorted(releases, key=lambda one: one.version, reverse=True)
     recent = bool(ordered) and ordered[0].version[:2] >= newest[:2]
     defined = {name for release in ordered for name in release.abouts}
-    for path, sections, complete in _files_with_sections(ours):
+    for path, sections, complete in _list_files_with_sections(ours):
         has = parse_abouts(path.read_text("utf-8")) if path.exists() else {}
         wants: dict[str, About] = {}
         lacking = []
         for section in sections:
-            for place, spellings in _field_places(section.layouts):
+            for place, spellings in _list_paths_of_fields(section.layouts):
                 line = f"{section.prefix}.{place}"
-                said = _find_about(section.names, spellings, ordered)
+                said = _find_about_of_field(section.names, spellings, ordered)
                 kept = has.get(line)
                 if said is not None and (recent or kept is None or kept.own):
                     kept = About(said)
@@ -91,7 +91,7 @@ def compare_abouts_files(
                 )
 
 
-def _files_with_sections(ours: dict[int, Api]) -> Iterator[tuple[Path, list[_Section], bool]]:
+def _list_files_with_sections(ours: dict[int, Api]) -> Iterator[tuple[Path, list[_Section], bool]]:
     """Each file with its sections, and whether every field has words, also where no release has any."""
     for api in ours.values():
         sections = []
@@ -121,25 +121,29 @@ def _make_message_section(message: Message) -> _Section:
     return _Section(message.name, [message], [message.name])
 
 
-def _field_places(layouts: Iterable[Message]) -> Iterator[tuple[str, list[str]]]:
+def _list_paths_of_fields(layouts: Iterable[Message]) -> Iterator[tuple[str, list[str]]]:
     """The path of each field of all layouts, once, and all paths that releases may give it, today's first."""
     found: dict[str, dict[str, None]] = {}
     for message in layouts:
-        for place, spellings in _nested_places(message.fields, "", [""]):
+        for place, spellings in _list_paths_of_nested_fields(message.fields, "", [""]):
             found.setdefault(place, {}).update(dict.fromkeys(spellings))
     for place, known in found.items():
         yield place, [*known]
 
 
-def _nested_places(fields: Iterable[Field], above: str, spelt: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+def _list_paths_of_nested_fields(
+    fields: Iterable[Field], above: str, spelt: Sequence[str]
+) -> Iterator[tuple[str, list[str]]]:
     for field in fields:
         names = [before + name for name in (field.name, *field.was) for before in spelt]
         yield above + field.name, names
         dots = "[]" * field.array + "."
-        yield from _nested_places(field.fields, above + field.name + dots, [name + dots for name in names])
+        yield from _list_paths_of_nested_fields(
+            field.fields, above + field.name + dots, [name + dots for name in names]
+        )
 
 
-def _find_about(names: Sequence[str], spellings: Sequence[str], releases: Sequence[Release]) -> str | None:
+def _find_about_of_field(names: Sequence[str], spellings: Sequence[str], releases: Sequence[Release]) -> str | None:
     """What the first of these releases that says something of a field says of it."""
     for release in releases:
         for name in names:

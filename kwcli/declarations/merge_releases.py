@@ -9,9 +9,9 @@ from decoders.schema.api_declaration import NONE, Api, Field, Message, Side, Ver
 from kwcli.declarations.compare_with_release import (
     FieldInVersion,
     are_compatible_on_wire,
-    comparable_type,
     fields_in_version,
     message_fields_in_version,
+    normalize_type_for_comparison,
     pair_fields,
 )
 from kwcli.declarations.read_release_jar import Release
@@ -47,7 +47,7 @@ def merge_release_messages(sources: Sequence[ReleaseMessage]) -> Message:
     covered: set[int] = set()
     truths: list[tuple[ReleaseMessage, set[int]]] = []
     for source in sources:
-        mine = _version_set(source.message.versions) - covered
+        mine = _make_version_set(source.message.versions) - covered
         if not mine:
             continue
         truths.append((source, mine))
@@ -55,7 +55,7 @@ def merge_release_messages(sources: Sequence[ReleaseMessage]) -> Message:
         covered |= mine
     if not covered:
         raise MergeError(f"{sources[0].message.name}: no source has any version")
-    span = _version_range(covered, sources[0].message.name)
+    span = _make_version_range(covered, sources[0].message.name)
     flexible = {version for source, mine in truths for version in mine if version in source.message.flexible}
     name = truths[0][0].message.name
     fields = tuple(_make_model_field(merged, span, names, ()) for merged in level)
@@ -72,11 +72,11 @@ def merge_release_messages(sources: Sequence[ReleaseMessage]) -> Message:
 _Path = tuple[str, ...]
 
 
-def _version_set(versions: Versions) -> set[int]:
+def _make_version_set(versions: Versions) -> set[int]:
     return set(range(versions.low, min(versions.high, 255) + 1))
 
 
-def _version_range(numbers: set[int], name: str) -> Versions:
+def _make_version_range(numbers: set[int], name: str) -> Versions:
     if not numbers:
         return NONE
     low, high = min(numbers), max(numbers)
@@ -87,7 +87,7 @@ def _version_range(numbers: set[int], name: str) -> Versions:
 
 def _version_range_open_at_newest(numbers: set[int], whole: set[int], span: Versions, name: str) -> Versions:
     """Version numbers as a range, which stays open (`5+`) where it reaches the newest version of the API."""
-    found = _version_range(numbers & whole, name)
+    found = _make_version_range(numbers & whole, name)
     return Versions.parse(f"{found.low}+") if found and found.high == span.high else found
 
 
@@ -110,7 +110,7 @@ def _find_current_names(sources: Sequence[ReleaseMessage]) -> _CurrentNames:
     names = _CurrentNames({})
     for at, newer in enumerate(sources):
         for older in sources[at + 1 :]:
-            for version in _version_set(newer.message.versions & older.message.versions):
+            for version in _make_version_set(newer.message.versions & older.message.versions):
                 now, was = (
                     message_fields_in_version(newer.message, version),
                     message_fields_in_version(older.message, version),
@@ -155,7 +155,7 @@ def _merge_fields_into_level(
     found: list[_Merged] = []
     taken: set[int] = set()
     for field in fields:
-        active = _version_set(field.versions) & mine
+        active = _make_version_set(field.versions) & mine
         if not active:
             continue
         merged = _find_or_make_merged_field(level, field, sight, taken)
@@ -163,8 +163,8 @@ def _merge_fields_into_level(
         if merged.field.tag is None and field.tag is not None:
             merged.field = merged.field._replace(tag=field.tag)
         merged.versions |= active
-        merged.nullable |= _version_set(field.nullable) & active
-        merged.tagged |= _version_set(field.tagged) & active
+        merged.nullable |= _make_version_set(field.nullable) & active
+        merged.tagged |= _make_version_set(field.tagged) & active
         merged.children = _merge_fields_into_level(
             merged.children, field.fields, active, sight.place_of_inner_field(merged.field.name)
         )
@@ -181,7 +181,7 @@ def _find_or_make_merged_field(level: list[_Merged], field: Field, sight: _Merge
             same = (
                 known.name == name
                 and known.array == field.array
-                and comparable_type(known.kind) == comparable_type(field.kind)
+                and normalize_type_for_comparison(known.kind) == normalize_type_for_comparison(field.kind)
             )
             if same and id(merged) not in taken:
                 return merged
@@ -220,7 +220,7 @@ def find_early_layouts(result: Message, sources: Sequence[ReleaseMessage]) -> di
     """Versions that an older source lays out differently, {(version, label): its message}."""
     found: dict[tuple[int, str], Message] = {}
     for source in sources:
-        for version in sorted(_version_set(source.message.versions & result.versions)):
+        for version in sorted(_make_version_set(source.message.versions & result.versions)):
             theirs = fields_in_version(source.message.fields, version)
             if not are_compatible_on_wire(message_fields_in_version(result, version), theirs):
                 found[version, source.label] = source.message

@@ -52,7 +52,7 @@ class Release:
         return ".".join(map(str, self.version))
 
 
-def snake_case(name: str) -> str:
+def convert_to_snake_case(name: str) -> str:
     """A name in snake case by Kafka's own rule: an underscore before each capital that does not follow a capital."""
     return re.sub(r"(?<=[^A-Z])(?=[A-Z])", "_", name).lower()
 
@@ -66,11 +66,11 @@ def read_release_definitions(path: Path) -> Release:
     responses: dict[int, Message] = {}
     structures: dict[str, Message] = {}
     abouts: dict[str, dict[str, str]] = {}
-    for name, text in _definition_files(path):
+    for name, text in _read_definition_files(path):
         try:
             data = parse_json_with_comments(text)
             message = _parse_message(data)
-            abouts[message.name] = dict(_parse_abouts(data.get("fields", ()), _common_structs(data), ""))
+            abouts[message.name] = dict(_parse_abouts(data.get("fields", ()), _get_common_structs_by_name(data), ""))
         except (ValueError, KeyError) as error:
             raise DefinitionError(f"{path}: {name}: {error!r}") from error
         if data["type"] == "request":
@@ -88,7 +88,7 @@ def read_release_definitions(path: Path) -> Release:
     return Release(tuple(map(int, found[-1])), apis, structures, unstable, abouts)
 
 
-def _definition_files(path: Path) -> Iterator[tuple[str, str]]:
+def _read_definition_files(path: Path) -> Iterator[tuple[str, str]]:
     if path.is_dir():
         for file in sorted(path.glob("**/*.json")):
             yield file.name, file.read_text("utf-8")
@@ -118,14 +118,14 @@ def _parse_api(key: int, data: dict[str, Any], request: Message, response: Messa
 
 
 def _parse_message(data: dict[str, Any]) -> Message:
-    commons = _common_structs(data)
+    commons = _get_common_structs_by_name(data)
     fields = tuple(_parse_field(field, commons) for field in data.get("fields", ()))
     return Message(
         data["name"], Versions.parse(data["validVersions"]), _parse_versions(data, "flexibleVersions", NONE), fields
     )
 
 
-def _common_structs(data: dict[str, Any]) -> dict[str, Any]:
+def _get_common_structs_by_name(data: dict[str, Any]) -> dict[str, Any]:
     return {common["name"]: common for common in data.get("commonStructs", ())}
 
 
@@ -133,7 +133,7 @@ def _parse_abouts(fields: Iterable[dict[str, Any]], commons: dict[str, Any], abo
     """The path of each field that has an `about`, and its text on one line."""
     for field in fields:
         word: str = field["type"]
-        path = above + snake_case(field["name"])
+        path = above + convert_to_snake_case(field["name"])
         if text := " ".join(field.get("about", "").split()):
             yield path, text
         below = commons.get(word.removeprefix("[]"), field)
@@ -160,7 +160,7 @@ def _parse_field(data: dict[str, Any], commons: dict[str, Any]) -> Field:
     if kind == "records" and nullable and not has_default:
         has_default = True  # Kafka's classes begin with null here
     return Field(
-        snake_case(data["name"]),
+        convert_to_snake_case(data["name"]),
         kind,
         array,
         versions,

@@ -64,12 +64,12 @@ def decode_notation(text: str, form: str) -> bytes | None:
         data = _decode_base64(text, certain=form == "base64")
         if data is not None:
             return data
-    return _decode_literal(text) if form == "auto" else None
+    return _decode_string_literals(text) if form == "auto" else None
 
 
 def find_bytes_in_line(line: str) -> bytes | None:
     """The bytes among the words of a line: a whole Kafka frame if there is one, else the longest run; None without."""
-    runs = [run for run in _list_runs(line) if len(run) >= RUN_MIN]
+    runs = [run for run in _find_runs_of_bytes(line) if len(run) >= RUN_MIN]
     return max(runs, key=lambda run: (is_whole_message(run), len(run)), default=None)
 
 
@@ -134,23 +134,23 @@ def _decode_decimals(text: str) -> bytes | None:
     plain = _COMMENT.sub(" ", text).strip()
     found = _OBJECT.fullmatch(plain)
     if found is not None:
-        return _pack_numbers(re.findall(r":\s*(\d+)", plain))
+        return _convert_numbers_to_bytes(re.findall(r":\s*(\d+)", plain))
     binary = _BINARY.search(plain) if '"' in plain else None
     if binary is not None:
-        return _decode_binary(binary[1])
+        return _decode_numbers_and_strings(binary[1])
     longest = max(_LIST.finditer(plain), key=lambda match: len(match[0]), default=None)
     if longest is None or not _is_code_around(plain[: longest.start()], plain[longest.end() :]):
         return None
     bracketed = _is_bracketed(plain, longest.start())
     if not bracketed and longest[0] == plain and len(plain.split()) >= RUN_MIN:
         bracketed = any(len(word) == 1 for word in plain.split())  # od -An -tu1: no pair of hex digits has one digit
-    return _read_list(longest[0], bracketed=bracketed)
+    return _decode_number_list(longest[0], bracketed=bracketed)
 
 
-def _decode_binary(items: str) -> bytes | None:
+def _decode_numbers_and_strings(items: str) -> bytes | None:
     """The bytes of numbers and strings with commas between them."""
     parts = [
-        _unescape_bytes(item[1:-1]) if item[0] == '"' else _pack_numbers([item])
+        _unescape_bytes(item[1:-1]) if item[0] == '"' else _convert_numbers_to_bytes([item])
         for item in re.findall(_BINARY_ITEM, items)
     ]
     return None if None in parts else b"".join(part or b"" for part in parts)
@@ -173,11 +173,11 @@ def _is_bracketed(text: str, at: int) -> bool:
     return text[:at].rstrip()[-1:] in ("[", "{", "(", "<") and bool(text[:at].strip())
 
 
-def _read_list(text: str, *, bracketed: bool) -> bytes | None:
+def _decode_number_list(text: str, *, bracketed: bool) -> bytes | None:
     """The bytes of a list of numbers; None where they are pairs of hex digits."""
     words = _NUMBER.findall(_TYPES.sub("", text))
     if any("x" in word.lower() for word in words):
-        return _pack_numbers(words)
+        return _convert_numbers_to_bytes(words)
     plain = [word.lstrip("-") for word in words]
     commas = "," in text
     if all(len(word) == 2 for word in plain) and not any(word[0] == "-" for word in words):
@@ -186,15 +186,15 @@ def _read_list(text: str, *, bracketed: bool) -> bytes | None:
         return None
     if all(len(word) == 3 for word in plain) and any(word[0] == "0" for word in plain):
         return None  # octal or hex groups
-    return _pack_numbers(words)
+    return _convert_numbers_to_bytes(words)
 
 
-def _pack_numbers(words: list[str]) -> bytes | None:
+def _convert_numbers_to_bytes(words: list[str]) -> bytes | None:
     numbers = [int(word, 16) if "x" in word.lower() else int(word) for word in words]
     return bytes(number & 0xFF for number in numbers) if all(-128 <= number <= 255 for number in numbers) else None
 
 
-def _decode_literal(text: str) -> bytes | None:
+def _decode_string_literals(text: str) -> bytes | None:
     """Escaped strings of a language, one or several with blanks or + between them; text with \\x00 and no quotes."""
     plain = text.strip()
     if "\\" not in plain and "%" not in plain:
@@ -262,7 +262,7 @@ def _unescape_bytes(text: str) -> bytes | None:
 # Bytes among other words
 
 
-def _list_runs(line: str) -> Iterator[bytes]:
+def _find_runs_of_bytes(line: str) -> Iterator[bytes]:
     """The runs of bytes in a line, in every notation."""
     for match in _GROUPS.finditer(line):
         digits = _HEX_NOISE.sub("", match[0])
@@ -271,7 +271,7 @@ def _list_runs(line: str) -> Iterator[bytes]:
     for match in _PAIRS.finditer(line):
         yield bytes.fromhex(match[0].replace("-", ""))
     for match in _LIST.finditer(line):
-        data = _read_list(match[0], bracketed=_is_bracketed(line, match.start()))
+        data = _decode_number_list(match[0], bracketed=_is_bracketed(line, match.start()))
         if data is not None:
             yield data
     for match in (*_LITERAL.finditer(line), *_BARE_ESCAPES.finditer(line)):

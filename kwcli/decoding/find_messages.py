@@ -71,9 +71,9 @@ def find_messages(input_bytes: InputBytes, hints: MessageHints) -> Iterator[Name
         return
     count = len(frames) + (not whole)
     for number, frame in enumerate(frames):
-        yield _read_frame_as_message(_escape_message_name(input_bytes, number, count), frame, 0, None, hints)
+        yield _read_frame_as_message(_format_message_name(input_bytes, number, count), frame, 0, None, hints)
     if not whole:
-        yield _read_last_bytes_as_message(_escape_message_name(input_bytes, len(frames), count), data[rest_at:], hints)
+        yield _read_last_bytes_as_message(_format_message_name(input_bytes, len(frames), count), data[rest_at:], hints)
 
 
 def _is_decodable_frame(frame: bytes, hints: MessageHints) -> bool:
@@ -102,7 +102,7 @@ def _split_frames_by_size(data: bytes) -> tuple[list[bytes], int]:
 def _read_as_whole_message(input_bytes: InputBytes, data: bytes, hints: MessageHints) -> NamedMessage | None:
     """All bytes as one message without its size field, or as a body; None where they do not decode so."""
     frame = len(data).to_bytes(_SIZE, "big") + data if len(data) <= FRAME_MAX else data
-    name = _escape_message_name(input_bytes, 0, 1)
+    name = _format_message_name(input_bytes, 0, 1)
     if hints.key is not None and hints.version is not None:
         for alone in _read_as_frame_or_body(data, frame, hints.key, hints.version, hints.side):
             if is_readable_message(alone):
@@ -239,7 +239,7 @@ def explain_unknown_bytes(data: bytes) -> str:
     return f"{what}; give --api and --version to decode them as far as possible"
 
 
-def _escape_message_name(input_bytes: InputBytes, number: int, count: int) -> str:
+def _format_message_name(input_bytes: InputBytes, number: int, count: int) -> str:
     if count == 1:
         return input_bytes.name
     return f"{input_bytes.name}, message {number + 1}" if input_bytes.name else f"message {number + 1}"

@@ -69,10 +69,10 @@ def parse_od_dump(text: str) -> bytes | None:
         if offsets is None:
             continue
         for cell in _CELLS:
-            data = _join_rows(rows, offsets, cell)
+            data = _parse_rows_in_any_byte_order(rows, offsets, cell)
             if data is not None:
                 return data
-        data = _join_lines(rows, offsets, _parse_characters)
+        data = _join_bytes_of_lines(rows, offsets, _parse_characters)
         if data is not None:
             return data
     return None
@@ -85,10 +85,10 @@ def _parse_offsets(words: Sequence[str], base: int) -> list[int] | None:
         return None
 
 
-def _join_rows(rows: list[tuple[str, str]], offsets: list[int], cell: _Cell) -> bytes | None:
-    found = _join_lines(rows, offsets, lambda cells: _parse_cells(cells, cell, "little"))
+def _parse_rows_in_any_byte_order(rows: list[tuple[str, str]], offsets: list[int], cell: _Cell) -> bytes | None:
+    found = _join_bytes_of_lines(rows, offsets, lambda cells: _parse_cells(cells, cell, "little"))
     if found is not None and cell.size > 1 and not is_request(found):
-        other = _join_lines(rows, offsets, lambda cells: _parse_cells(cells, cell, "big"))
+        other = _join_bytes_of_lines(rows, offsets, lambda cells: _parse_cells(cells, cell, "big"))
         if other is not None and is_request(other):
             return other
     return found
@@ -105,7 +105,9 @@ def _parse_cells(cells: str, cell: _Cell, order: Literal["little", "big"]) -> by
     return b"".join((number % top).to_bytes(cell.size, order) for number in numbers)
 
 
-def _join_lines(rows: list[tuple[str, str]], offsets: list[int], parse: Callable[[str], bytes | None]) -> bytes | None:
+def _join_bytes_of_lines(
+    rows: list[tuple[str, str]], offsets: list[int], parse: Callable[[str], bytes | None]
+) -> bytes | None:
     """The bytes of all lines; None where a cell has another form or an offset is not where the line before ended."""
     out = bytearray()
     last = b""

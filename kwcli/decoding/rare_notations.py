@@ -14,7 +14,7 @@ from base64 import b32decode, b64decode
 from collections.abc import Callable, Iterator
 from typing import Final
 
-__all__ = ["TEXT_MAX", "list_other_readings"]
+__all__ = ["TEXT_MAX", "decode_by_rare_notations"]
 
 # Longer texts are captures of something else.
 TEXT_MAX: Final = 1 << 20
@@ -23,7 +23,7 @@ _LEAST: Final = 8
 _CHARACTER: Final = r"'(?:\\x[0-9a-f]{2}|\\[0-7]{1,3}|\\.|[^'\\])'"
 
 
-def list_other_readings(text: str) -> Iterator[tuple[bytes, bool]]:
+def decode_by_rare_notations(text: str) -> Iterator[tuple[bytes, bool]]:
     """The bytes that a text may stand for, by each reading that takes it, and whether it is sure that it is bytes."""
     if len(text) > TEXT_MAX:
         return
@@ -74,26 +74,42 @@ def _read_decorated_list(text: str) -> bytes | None:
         return None
     if re.search(r"\w", plain[found.end() :]):
         return None
-    return _pack(re.split(r"[\s,]+", found[0]), 0)
+    return _convert_numbers_of_base_to_bytes(re.split(r"[\s,]+", found[0]), 0)
 
 
-def _read_bits(text: str) -> bytes | None:
-    return _pack(re.split(r"[\s,]+", text.strip()), 2) if _BITS.fullmatch(text.strip()) else None
+def _read_binary_numbers(text: str) -> bytes | None:
+    return (
+        _convert_numbers_of_base_to_bytes(re.split(r"[\s,]+", text.strip()), 2)
+        if _BITS.fullmatch(text.strip())
+        else None
+    )
 
 
 def _read_bare_hex_list(text: str) -> bytes | None:
     """Rust's {:x?}: hex numbers without a zero in front, at least one of which is no decimal number."""
     found = _HEX_ITEMS.search(text)
-    return _pack(re.split(r"\s*,\s*", found[1]), 16) if found and re.search("[a-f]", found[1], re.IGNORECASE) else None
+    return (
+        _convert_numbers_of_base_to_bytes(re.split(r"\s*,\s*", found[1]), 16)
+        if found and re.search("[a-f]", found[1], re.IGNORECASE)
+        else None
+    )
 
 
 def _read_octal_array(text: str) -> bytes | None:
     found = _C_OCTAL.fullmatch(text.strip())
-    return _pack(re.split(r"\s*,\s*", found[1]), 8) if found and re.search(r"\b0\d\d", found[1]) else None
+    return (
+        _convert_numbers_of_base_to_bytes(re.split(r"\s*,\s*", found[1]), 8)
+        if found and re.search(r"\b0\d\d", found[1])
+        else None
+    )
 
 
 def _read_octal_numbers(text: str) -> bytes | None:
-    return _pack(re.split(r"[\s,]+", text.strip()), 8) if _OCTALS.fullmatch(text.strip()) else None
+    return (
+        _convert_numbers_of_base_to_bytes(re.split(r"[\s,]+", text.strip()), 8)
+        if _OCTALS.fullmatch(text.strip())
+        else None
+    )
 
 
 def _read_separated_pairs(text: str) -> bytes | None:
@@ -116,10 +132,10 @@ def _read_indexed_values(text: str) -> bytes | None:
     first = found[0][0] if found else -1
     if first not in (0, 1) or [index for index, _ in found] != [*range(first, first + len(found))]:
         return None
-    return _pack([value for _, value in found], 0)
+    return _convert_numbers_of_base_to_bytes([value for _, value in found], 0)
 
 
-def _pack(words: list[str], base: int) -> bytes | None:
+def _convert_numbers_of_base_to_bytes(words: list[str], base: int) -> bytes | None:
     """The bytes of numbers of a base (0: as their prefixes say) or characters; None where one is no byte."""
     out = bytearray()
     for word in words:
@@ -171,27 +187,27 @@ def _read_escapes(text: str, base: int) -> bytes | None:
     return bytes(out + text[at:].encode("utf-8", "replace"))
 
 
-def _read_string(text: str, base: int) -> bytes | None:
+def _read_longest_escaped_string(text: str, base: int) -> bytes | None:
     found = max(_STRING.findall(text), key=len, default="")
     return _read_escapes(found, base) if "\\" in found else None
 
 
 def _read_perl_string(text: str) -> bytes | None:
-    return _read_string(text, 8) if "\\x{" in text else None
+    return _read_longest_escaped_string(text, 8) if "\\x{" in text else None
 
 
 def _read_decimal_string(text: str) -> bytes | None:
     """A string of Lua, Haskell or OCaml, whose escapes are decimal."""
-    return _read_string(text, 10)
+    return _read_longest_escaped_string(text, 10)
 
 
-def _read_written_string(text: str) -> bytes | None:
+def _read_traced_write(text: str) -> bytes | None:
     """The longest string among other words; dtrace writes a zero behind it."""
-    data = _read_string(text, 8)
+    data = _read_longest_escaped_string(text, 8)
     return data[:-1] if data is not None and text.startswith(("write(0x", "read(0x", "sendto(0x")) else data
 
 
-def _read_written_buffers(text: str) -> bytes | None:
+def _read_traced_writev(text: str) -> bytes | None:
     """The buffers of writev, one behind the other, as strace writes them."""
     parts = [_read_escapes(part, 8) for part in _BUFFERS.findall(text)]
     return b"".join(part or b"" for part in parts) if len(parts) > 1 and None not in parts else None
@@ -219,7 +235,7 @@ def _read_base32(text: str) -> bytes | None:
         return None
 
 
-def _read_query_result(text: str) -> bytes | None:
+def _read_psql_bytea(text: str) -> bytes | None:
     found = _PSQL.fullmatch(text)
     return bytes.fromhex(found[1]) if found and len(found[1]) % 2 == 0 else None
 
@@ -241,8 +257,11 @@ _LEADS: Final = (
 _CELLS: Final[tuple[tuple[re.Pattern[str], Callable[[str], bytes | None]], ...]] = (
     (re.compile(r"[01]{8}(?!\w)"), lambda word: bytes((int(word, 2),))),
     (re.compile(r"[0-9a-f]{2}(?![\w'])", re.IGNORECASE), bytes.fromhex),
-    (re.compile(rf"-?\d{{1,3}} (?={_CHARACTER})", re.IGNORECASE), lambda word: _pack([word.strip()], 0)),
-    (re.compile(r"-?\d{1,3}(?![\w'])"), lambda word: _pack([word], 0)),
+    (
+        re.compile(rf"-?\d{{1,3}} (?={_CHARACTER})", re.IGNORECASE),
+        lambda word: _convert_numbers_of_base_to_bytes([word.strip()], 0),
+    ),
+    (re.compile(r"-?\d{1,3}(?![\w'])"), lambda word: _convert_numbers_of_base_to_bytes([word], 0)),
     (re.compile(r"(?:[0-9a-f]{2}){1,8}(?!\w)", re.IGNORECASE), bytes.fromhex),
 )
 # Words as a little-endian machine has them.
@@ -263,21 +282,23 @@ def _decode_hex_reversed(word: str) -> bytes:
     return bytes.fromhex(word)[::-1]
 
 
-def _read_rows(text: str) -> bytes | None:
+def _read_dump_of_bytes(text: str) -> bytes | None:
     """A dump whose lines all have one kind of lead and of cells; offsets are not believed."""
-    return _join_rows(text, _CELLS)
+    return _read_rows_with_one_kind_of_cells(text, _CELLS)
 
 
-def _read_rows_of_words(text: str) -> bytes | None:
+def _read_dump_of_words(text: str) -> bytes | None:
     """A dump of words; those of a debugger may reach behind the frame."""
-    data = _join_rows(text, _WORDS)
+    data = _read_rows_with_one_kind_of_cells(text, _WORDS)
     if data is None:
         return None
     end = 4 + int.from_bytes(data[:4], "big")
     return data[:end] if end <= len(data) < end + 8 else data
 
 
-def _join_rows(text: str, cells: tuple[tuple[re.Pattern[str], Callable[[str], bytes | None]], ...]) -> bytes | None:
+def _read_rows_with_one_kind_of_cells(
+    text: str, cells: tuple[tuple[re.Pattern[str], Callable[[str], bytes | None]], ...]
+) -> bytes | None:
     lines = [line for line in text.splitlines() if not _NO_CELLS.fullmatch(line)]
     if len(lines) < 2:
         return None
@@ -286,13 +307,13 @@ def _join_rows(text: str, cells: tuple[tuple[re.Pattern[str], Callable[[str], by
         if not all(begins):
             continue
         for form, decode in cells:
-            data = _join_cells(lines, begins, form, decode)
+            data = _read_cells_of_lines(lines, begins, form, decode)
             if data is not None:
                 return data
     return None
 
 
-def _join_cells(
+def _read_cells_of_lines(
     lines: list[str], begins: list[int], form: re.Pattern[str], decode: Callable[[str], bytes | None]
 ) -> bytes | None:
     """The bytes of all lines. Behind the column where the cells of the first line end there is text."""
@@ -318,20 +339,31 @@ def _join_cells(
     return bytes(out)
 
 
-def _read_byte_a_line(text: str) -> bytes | None:
+def _read_one_byte_per_line(text: str) -> bytes | None:
     """A byte on each line, with a heading or without."""
     lines = text.split("\n")
     lines = lines[1:] if re.match(r"\d+-element ", lines[0]) else lines
     words = [line.strip().rstrip(",;") for line in lines if line.strip()]
-    return _pack(words, 0) if len(words) >= _LEAST and all(map(_ITEMS.fullmatch, words)) else None
+    return (
+        _convert_numbers_of_base_to_bytes(words, 0)
+        if len(words) >= _LEAST and all(map(_ITEMS.fullmatch, words))
+        else None
+    )
 
 
 # Texts in these forms are bytes; those that the others read may be words, or bytes in another base.
 SURE: Final[tuple[Callable[[str], bytes | None], ...]] = (
-    *(_read_byte_a_line, _read_written_buffers, _read_perl_string, _read_indexed_values, _read_base64_block),
-    *(_read_query_result, _read_rows, _read_bits, _read_bare_hex_list, _read_separated_pairs, _read_octal_array),
+    *(_read_one_byte_per_line, _read_traced_writev, _read_perl_string, _read_indexed_values, _read_base64_block),
+    *(
+        _read_psql_bytea,
+        _read_dump_of_bytes,
+        _read_binary_numbers,
+        _read_bare_hex_list,
+        _read_separated_pairs,
+        _read_octal_array,
+    ),
     _read_decorated_list,
 )
 LIKELY: Final[tuple[Callable[[str], bytes | None], ...]] = (
-    *(_read_written_string, _read_rows_of_words, _read_base32, _read_decimal_string, _read_octal_numbers),
+    *(_read_traced_write, _read_dump_of_words, _read_base32, _read_decimal_string, _read_octal_numbers),
 )

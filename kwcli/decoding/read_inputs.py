@@ -21,7 +21,7 @@ from kwcli.decoding.byte_notations import (
     is_whole_message,
 )
 from kwcli.decoding.parse_od_dumps import parse_od_dump, unwrap_netty_table
-from kwcli.decoding.rare_notations import list_other_readings
+from kwcli.decoding.rare_notations import decode_by_rare_notations
 from kwcli.reading.capture_sources import CAPTURE_MAGICS
 from kwcli.run_environment import Exit, Failure
 
@@ -217,7 +217,7 @@ def _read_standard_input(env: Environment, form: str, any_text: bool) -> Iterato
 
 def _is_one_whole_frame(line: bytes, form: str) -> bool:
     """Whether a line is bytes that are exactly one frame with its size field."""
-    text = _text_or_none(line)
+    text = _decode_text_or_none(line)
     data = None if text is None or _parse_any_dump(text) is not None else decode_notation(text, form)
     return data is not None and len(data) > _SIZE and int.from_bytes(data[:_SIZE], "big") == len(data) - _SIZE
 
@@ -241,7 +241,7 @@ def split_inputs_in_bytes(data: bytes, name: str, form: str, *, any_text: bool =
         raise Failure(f"{name}: a capture, not a message: give it to kw sniff: kw sniff {where}")
     if not data.strip():
         raise Failure(f"{name}: empty: there is no message in it")
-    text = _text_or_none(data) if form != "raw" else None
+    text = _decode_text_or_none(data) if form != "raw" else None
     if text is None:
         if form in ("hex", "base64"):
             raise Failure(f"{name}: not {form}: there are bytes in it that are no text")
@@ -261,7 +261,7 @@ def split_inputs_in_text(text: str, name: str, form: str, *, any_text: bool = Fa
         refusal = failure.with_traceback(None)
     if found and all(is_whole_message(each.data) for each in found):
         return found
-    others = [(find_packet_payload(data), sure) for data, sure in list_other_readings(text)]
+    others = [(find_packet_payload(data), sure) for data, sure in decode_by_rare_notations(text)]
     whole = next((data for data, _ in others if is_whole_message(data)), None)
     if whole is None and refusal is not None:
         whole = next((data for data, sure in others if sure), None)
@@ -334,7 +334,7 @@ def _append_number_to_name(name: str, number: int, count: int) -> str:
     return f"{name}, message {number + 1}" if name else f"message {number + 1}"
 
 
-def _text_or_none(data: bytes) -> str | None:
+def _decode_text_or_none(data: bytes) -> str | None:
     """The bytes as text; None where they are no text, as frames, which begin with zeros."""
     if b"\0" in data[:1024]:
         return None

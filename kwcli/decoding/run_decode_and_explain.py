@@ -59,7 +59,7 @@ def _show_messages(input_bytes: InputBytes, output: MessageOutput, env: Environm
             told = output.show_message(message)
             if told.failure is not None:
                 code = Exit.FAILURE
-                env.report(f"kw: {_escape_message_name(message)}: {format_decode_failure(message, told)}")
+                env.report(f"kw: {_format_message_name(message)}: {format_decode_failure(message, told)}")
     except Failure as failure:
         code = failure.code
         env.report(f"kw: {failure.text}{_hint_at_text(input_bytes.text)}")
@@ -73,7 +73,7 @@ def _hint_at_text(text: str) -> str:
     return f"; as a number: {found[0].text} (--explain says more)" if found else ""
 
 
-def _escape_message_name(message: NamedMessage) -> str:
+def _format_message_name(message: NamedMessage) -> str:
     alone = message.alone
     name = api(alone.key).name if alone.key in NAMES else f"UNKNOWN({alone.key})"
     lead = f"{message.name}: " if message.name else ""
@@ -132,7 +132,7 @@ def _explain_input(given: InputBytes, *, alone: bool) -> list[Finding]:
     number = parse_number(given.text)
     found = explain_number(number) if number is not None else []
     if not found and given.problem:
-        found = explain_log_line(given.text, alone=alone) or _explain_text(given.text)
+        found = explain_log_line(given.text, alone=alone) or _explain_text_that_is_no_bytes(given.text)
     elif not found:
         found = _explain_bytes(given.data)
     return explain_size(number) if number is not None and not found else found
@@ -145,12 +145,12 @@ def explain_log_line(line: str, *, alone: bool) -> list[Finding]:
         return found
     codes = find_error_codes_in_line(line)
     if codes:
-        return [_explain_code(code) for code in codes]
+        return [_explain_error_code(code) for code in codes]
     data = find_bytes_in_line(line)
     return [] if data is None else _explain_bytes(data)
 
 
-def _explain_code(code: int) -> Finding:
+def _explain_error_code(code: int) -> Finding:
     if code in LIBRDKAFKA_ERRORS:
         own = LIBRDKAFKA_ERRORS[code]
         return Finding(own.name, f"{own.meaning} (librdkafka's own error {code})", "", f"kw errors {own.name}")
@@ -158,7 +158,7 @@ def _explain_code(code: int) -> Finding:
     return Finding(known.name, f"error code {code}: {known.meaning}", REMEDIES.get(code, ""), f"kw errors {known.name}")
 
 
-def _explain_text(text: str) -> list[Finding]:
+def _explain_text_that_is_no_bytes(text: str) -> list[Finding]:
     """Findings about text that stands for no bytes, without the finding that it is text."""
     return [
         found for found in explain_bytes(text.encode("utf-8", "surrogateescape")) if not found.what.endswith("text")

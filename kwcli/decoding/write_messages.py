@@ -50,7 +50,7 @@ class MessageOutput:
         if self._records is not None:
             record = dict(told.record)
             if message.candidates:
-                record["candidates"] = _candidates_json(message)
+                record["candidates"] = _build_candidates_json(message)
             self._records.add(record)
         else:
             self._write_lines(
@@ -175,7 +175,7 @@ def _cut_text(text: str, width: int | None, used: int) -> str:
     return text if width is None else cut(text, max(width - used, 1))
 
 
-def _candidates_json(message: NamedMessage) -> list[dict[str, Any]]:
+def _build_candidates_json(message: NamedMessage) -> list[dict[str, Any]]:
     """What a message may be, best first; APIs of the same layout, which nothing tells apart, have the same rank."""
     out = []
     for rank, candidate in enumerate(message.candidates[:CANDIDATES], 1):

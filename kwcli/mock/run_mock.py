@@ -73,7 +73,7 @@ def run_mock(env: Environment, plan: MockPlan) -> int:
             raise Failure(f"the recording is too large for a mock: {refusal.text}") from None
         cluster.passwords = plan.passwords
         brokers = make_brokers(cluster)
-        running = None if log is None else start(log, overflow=plan.log.overflow, say=partial(_report_from_log, env))
+        running = None if log is None else start(log, overflow=plan.log.overflow, say=partial(_report_line_of_log, env))
         said = plan.log.shown
         if not said.quiet:
             for line in (
@@ -90,7 +90,7 @@ def run_mock(env: Environment, plan: MockPlan) -> int:
         return running.run_while_logging(env, lambda: server.serve(ready))
 
 
-def _report_from_log(env: Environment, text: str) -> None:
+def _report_line_of_log(env: Environment, text: str) -> None:
     env.report(f"kw: {text}")
 
 

@@ -126,7 +126,7 @@ class ClusterClient:
     def list_nodes(self, *, fresh: bool = False) -> Mapping[int, ClusterNode]:
         """The brokers by id; the controllers where the servers are controllers."""
         if fresh or not self._nodes:
-            self._request_nodes()
+            self._request_and_learn_nodes()
         return self._nodes
 
     def connect_to_controller(self) -> tuple[BrokerConnection, str]:
@@ -139,7 +139,7 @@ class ClusterClient:
             return first, "forwards to the active controller (KRaft)"
         for _ in self._attempts_until_deadline("the cluster has no active controller"):
             if self._controller not in self._nodes:
-                self._request_nodes()
+                self._request_and_learn_nodes()
             if self._controller in self._nodes:
                 break
         return self.connect_to_node(self._controller), "the active controller"
@@ -336,7 +336,7 @@ class ClusterClient:
                 raise Failure(f"{text} (given up after {self.deadline.seconds:g} s)", Exit.TIMEOUT)
             self._sleep(pause)
 
-    def _request_nodes(self) -> None:
+    def _request_and_learn_nodes(self) -> None:
         connection = self.connect_to_any()
         if self.config.controllers:
             version = self.choose_version(connection, DESCRIBE_CLUSTER, metadata_messages.ENDPOINT_TYPE)
@@ -361,14 +361,14 @@ class ClusterClient:
         self.cluster_id = answer.get("cluster_id") or self.cluster_id
         self._controller = answer.get("controller_id", -1)
         self._nodes = metadata_messages.parse_nodes(answer)
-        self._recognise_first_node(self._nodes)
+        self._learn_id_of_first_node(self._nodes)
 
-    def recognise_first_node(self, answer: Mapping[str, Any]) -> None:
+    def learn_id_of_first_node(self, answer: Mapping[str, Any]) -> None:
         """Take the node id of the server that we were given from a Metadata or DescribeCluster answer."""
         if self._first is not None and self._first.node_id is None:
-            self._recognise_first_node(metadata_messages.parse_nodes(answer))
+            self._learn_id_of_first_node(metadata_messages.parse_nodes(answer))
 
-    def _recognise_first_node(self, nodes: Mapping[int, ClusterNode]) -> None:
+    def _learn_id_of_first_node(self, nodes: Mapping[int, ClusterNode]) -> None:
         first = self._first
         if first is not None and first.node_id is None:
             for node in nodes.values():

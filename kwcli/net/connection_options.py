@@ -32,11 +32,19 @@ class KeyValue(click.ParamType[tuple[str, str]]):
             return value
         name, equals, text = value.partition("=")
         if not equals or not name.strip():
-            from kwcli.net.config.unknown_properties import is_foreign_word, propose_property, redact_name
+            from kwcli.net.config.unknown_properties import (
+                is_property_of_other_client,
+                propose_property,
+                redact_unless_property_name,
+            )
 
-            if is_foreign_word(name) and not equals:
+            if is_property_of_other_client(name) and not equals:
                 self.fail(f"{name!r} is no key=value{propose_property(name, 'true', option=True)}", param, ctx)
-            self.fail(f"{redact_name(name.strip())!r} has no value: write key=value; -X list shows all", param, ctx)
+            self.fail(
+                f"{redact_unless_property_name(name.strip())!r} has no value: write key=value; -X list shows all",
+                param,
+                ctx,
+            )
         return name.strip(), text
 
 
@@ -58,7 +66,7 @@ class Dial(click.ParamType[tuple[Address, Address]]):
             self.fail(failure.text.removeprefix(": "), param, ctx)
 
 
-def read_config(env: Environment, connection: ConnectionOptions, *, verbose: int = 0) -> ClientConfig:
+def read_client_config(env: Environment, connection: ConnectionOptions, *, verbose: int = 0) -> ClientConfig:
     """The client's configuration; warns of unknown properties, and with `verbose` tells of those without meaning.
 
     Raises Failure.

@@ -88,19 +88,23 @@ def make_tls_stop(error: OSError, tls: TlsSettings, host: str) -> ConnectionStop
     reason = str(getattr(error, "reason", None) or error).upper().replace(" ", "_")
     for words, (text, remedy) in _REASONS.items():
         if any(word in reason for word in words.split()):
-            return _make_stop(text, remedy)
+            return _make_tls_stop_with_remedy(text, remedy)
     if "HANDSHAKE_FAILURE" in reason:
         own = "" if tls.certificate else f"does it want a client certificate ({_CLIENT})? else "
-        return _make_stop("refuses the TLS handshake", f"{own}see ssl.cipher.suites on both sides")
+        return _make_tls_stop_with_remedy("refuses the TLS handshake", f"{own}see ssl.cipher.suites on both sides")
     if "CERTIFICATE_REQUIRED" in reason or "BAD_CERTIFICATE" in reason:
-        return _make_stop(*_explain_alert_about_ours(tls, missing=tls.certificate is None))
+        return _make_tls_stop_with_remedy(*_explain_alert_about_ours(tls, missing=tls.certificate is None))
     if any(
         word in reason for word in ("UNKNOWN_CA", "CERTIFICATE_UNKNOWN", "CERTIFICATE_EXPIRED", "CERTIFICATE_REVOKED")
     ):
-        return _make_stop(*_explain_alert_about_ours(tls, missing=False))
+        return _make_tls_stop_with_remedy(*_explain_alert_about_ours(tls, missing=False))
     if "EOF" in reason or not getattr(error, "reason", None):
-        return _make_stop("ended the TLS handshake without a word", f"is it a listener without TLS? try {_PLAIN}")
-    return _make_stop(f"failed the TLS handshake: {reason.replace('_', ' ').lower()}", "the broker's log may say more")
+        return _make_tls_stop_with_remedy(
+            "ended the TLS handshake without a word", f"is it a listener without TLS? try {_PLAIN}"
+        )
+    return _make_tls_stop_with_remedy(
+        f"failed the TLS handshake: {reason.replace('_', ' ').lower()}", "the broker's log may say more"
+    )
 
 
 _REASONS: Final = {
@@ -131,22 +135,24 @@ def _make_untrusted_certificate_stop(code: int, message: str, tls: TlsSettings, 
     if code in _UNKNOWN_ISSUER:
         trusted = _describe_store(tls.authorities) if tls.authorities else "this system's authorities"
         remedy = "name its authority's certificate by -X ssl.ca.location=FILE (or ssl.truststore.location)"
-        return _make_stop(f"has a certificate that {trusted} did not sign ({message})", remedy)
+        return _make_tls_stop_with_remedy(f"has a certificate that {trusted} did not sign ({message})", remedy)
     if code == _EXPIRED:
-        return _make_stop("has a certificate that has expired", "renew it; is this machine's clock right?")
+        return _make_tls_stop_with_remedy(
+            "has a certificate that has expired", "renew it; is this machine's clock right?"
+        )
     if code == _NOT_YET:
-        return _make_stop("has a certificate that is not valid yet", "is this machine's clock right?")
-    return _make_stop(f"has a certificate that cannot be trusted ({message})", "see ssl.ca.location")
+        return _make_tls_stop_with_remedy("has a certificate that is not valid yet", "is this machine's clock right?")
+    return _make_tls_stop_with_remedy(f"has a certificate that cannot be trusted ({message})", "see ssl.ca.location")
 
 
 def make_other_name_stop(host: str, names: Sequence[str]) -> ConnectionStop:
     """The stop for a certificate that is not for `host`, but for `names`, where they are known."""
     text = f"has a certificate for another name than {host}"
     if not names:
-        return _make_stop(text, f"use a name that is in it, or {_NO_NAME_CHECK}", Cause.NAME)
+        return _make_tls_stop_with_remedy(text, f"use a name that is in it, or {_NO_NAME_CHECK}", Cause.NAME)
     more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
     text += f" (it is for {', '.join(names[:_NAMES_SHOWN])}{more})"
-    return _make_stop(text, f"use one of these names, or {_NO_NAME_CHECK}", Cause.NAME)
+    return _make_tls_stop_with_remedy(text, f"use one of these names, or {_NO_NAME_CHECK}", Cause.NAME)
 
 
 def _explain_alert_about_ours(tls: TlsSettings, *, missing: bool) -> tuple[str, str]:
@@ -164,7 +170,7 @@ def _describe_store(store: KeyStoreFile) -> str:
     return store.path if store.path is not None else "the certificates given as text"
 
 
-def _make_stop(text: str, remedy: str, cause: Cause = Cause.TLS) -> ConnectionStop:
+def _make_tls_stop_with_remedy(text: str, remedy: str, cause: Cause = Cause.TLS) -> ConnectionStop:
     return ConnectionStop(cause, text, remedy=remedy)
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from kwcli.net.command_deadline import Deadline
 
-__all__ = ["HttpAnswer", "HttpProblem", "HttpProxy", "HttpServer", "NoAnswer", "ask_http"]
+__all__ = ["HttpAnswer", "HttpProblem", "HttpProxy", "HttpServer", "NoAnswer", "send_http_request"]
 
 _PIECE: Final = 64 * 1024
 # h11's hint for an event that is longer than the limit.
@@ -72,7 +72,7 @@ class NoAnswer(HttpProblem):
         super().__init__("it closed the connection without an answer")
 
 
-def ask_http(
+def send_http_request(
     server: HttpServer,
     method: str,
     target: str,
@@ -93,7 +93,7 @@ def ask_http(
     link = _connect_to_first_place(resolve_address(place, server.shown, deadline), deadline)
     try:
         if proxy is not None and server.tls is not None:
-            _open_tunnel(link, server, proxy, deadline)
+            _open_proxy_tunnel(link, server, proxy, deadline)
         elif proxy is not None:
             target = f"http://{_format_server(server)}{target}"
             headers = {**headers, **_authorization_header(proxy)}
@@ -147,7 +147,7 @@ def _authorization_header(proxy: HttpProxy) -> dict[str, str]:
     return {} if proxy.authorization is None else {"Proxy-Authorization": proxy.authorization}
 
 
-def _open_tunnel(link: socket.socket, server: HttpServer, proxy: HttpProxy, deadline: Deadline) -> None:
+def _open_proxy_tunnel(link: socket.socket, server: HttpServer, proxy: HttpProxy, deadline: Deadline) -> None:
     """Have the proxy connect to the server. Raises HttpProblem, OSError."""
     client = h11.Connection(h11.CLIENT, max_incomplete_event_size=HTTP_HEAD_MAX)
     address = _format_server(server)
@@ -225,7 +225,7 @@ def _read_answer(link: socket.socket, client: h11.Connection, deadline: Deadline
                 client.receive_data(data)
             elif isinstance(event, h11.Response):
                 found = event
-                _check_length(event, size_max)
+                _refuse_too_long_answer(event, size_max)
             elif isinstance(event, h11.Data):
                 body += event.data
             elif isinstance(event, h11.InformationalResponse):
@@ -246,7 +246,7 @@ def _read_answer(link: socket.socket, client: h11.Connection, deadline: Deadline
     return HttpAnswer(found.status_code, bytes(found.reason).decode("latin-1"), headers, bytes(body))
 
 
-def _check_length(answer: h11.Response, size_max: int) -> None:
+def _refuse_too_long_answer(answer: h11.Response, size_max: int) -> None:
     """Refuse at once what says that it is too long."""
     for name, value in answer.headers:
         if name == b"content-length" and int(value) > size_max:

@@ -59,7 +59,7 @@ def open_listener(host: str, port: int, option: str = "--port-base") -> socket.s
     try:
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except (OSError, UnicodeError):
-        raise Failure(f"{_format_bind_option(host, option)}: this machine knows no such address") from None
+        raise Failure(f"{_find_name_of_host_option(host, option)}: this machine knows no such address") from None
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -79,10 +79,10 @@ def _make_bind_failure(host: str, port: int, error: OSError, option: str) -> Fai
     if error.errno == errno.EACCES:
         return Failure(f"{where}: ports below 1024 are for root: give another {option}")
     if error.errno == errno.EADDRNOTAVAIL:
-        return Failure(f"{_format_bind_option(host, option)}: it is no address of this machine")
+        return Failure(f"{_find_name_of_host_option(host, option)}: it is no address of this machine")
     return Failure(f"{where}: cannot listen there: {os.strerror(error.errno or 0)}")
 
 
-def _format_bind_option(host: str, option: str) -> str:
+def _find_name_of_host_option(host: str, option: str) -> str:
     """The option that names the host: `--bind` where `option` names a port alone."""
     return f"--bind {host}" if option in ("--port-base", "--port") else f"{option} {host}"

@@ -136,7 +136,7 @@ def _keep_known_fields(key: int, version: int, value: Mapping[str, Any]) -> dict
     return drop_unknown_fields(api(key).request.fields, version, value)
 
 
-def find_coordinator_row(answer: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def get_coordinator_of_key(answer: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """The part of a FindCoordinator answer about the one key: node_id, host, port, error_code, error_message.
 
     Raises BadAnswer where the answer is about other keys only.
@@ -256,7 +256,7 @@ def find_coordinator_or_fail(
 ) -> Mapping[str, Any]:
     """The part of a FindCoordinator answer that is about this key. Raises Failure."""
     try:
-        return find_coordinator_row(answer, key)
+        return get_coordinator_of_key(answer, key)
     except BadAnswer as bad:
         raise _make_bad_answer_failure(connection, FIND_COORDINATOR, version, bad) from None
 

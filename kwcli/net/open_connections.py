@@ -240,10 +240,10 @@ class Connector:
             if stop.cause is Cause.CLOSED:
                 stop = explain_failed_handshake(self.dial_first_place, deadline, stop, sasl=self.sasl)
             elif stop.cause is Cause.NAME:
-                stop = self._with_names_in_certificate(stop, soon)
+                stop = self._add_certificate_names_to_stop(stop, soon)
             raise self.make_failure(stop) from None
 
-    def _with_names_in_certificate(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
+    def _add_certificate_names_to_stop(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
         """The stop with the names in a certificate that is not for this host, asked for by one more connection."""
         from kwcli.net.explain_connection_end import make_other_name_stop
         from kwcli.net.tls_connect import read_certificate_names

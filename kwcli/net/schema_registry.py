@@ -22,7 +22,7 @@ from decoders.messages.registries.learn_registry_schemas import parse_registry_r
 from decoders.values.schemas_and_decoded_values import IdKind, OriginKind, RegisteredSchema, SchemaOrigin
 from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_properties import redact_url
-from kwcli.net.http_client import HttpAnswer, HttpProblem, HttpServer, ask_http
+from kwcli.net.http_client import HttpAnswer, HttpProblem, HttpServer, send_http_request
 from kwcli.private_files import create_private_folder, write_private_file
 from kwcli.run_environment import Exit, Failure
 from kwcli.user_folders import own_folder_name
@@ -116,13 +116,15 @@ class SchemaRegistry:
         if wanted is None or self._broken:
             return False
         try:
-            return any(self._learn_schema_once(path, wanted) for path in self._list_paths(wanted, found.id_kind))
+            return any(
+                self._learn_schema_once(path, wanted) for path in self._list_url_paths_of_id(wanted, found.id_kind)
+            )
         except Failure as failure:
             self._broken = True
             self._env.report(f"kw: {failure.text}")
             return False
 
-    def _list_paths(self, wanted: int | str, id_kind: IdKind | None) -> list[str]:
+    def _list_url_paths_of_id(self, wanted: int | str, id_kind: IdKind | None) -> list[str]:
         """Where the schema of an id may be: a prefix may be either of Apicurio's ids, most often a content id."""
         if isinstance(wanted, str):
             return [f"/schemas/guids/{wanted}"]
@@ -141,15 +143,15 @@ class SchemaRegistry:
             return False
         return True
 
-    def read_subject(self, subject: str) -> RegisteredSchema:
+    def read_latest_schema_of_subject(self, subject: str) -> RegisteredSchema:
         """The latest schema of a subject. Raises Failure."""
-        return self._read_or_fail(f"/subjects/{quote(subject, safe='')}/versions/latest", f"subject {subject}")
+        return self._read_schema_or_fail(f"/subjects/{quote(subject, safe='')}/versions/latest", f"subject {subject}")
 
-    def read_id(self, schema_id: int) -> RegisteredSchema:
+    def read_schema_by_id(self, schema_id: int) -> RegisteredSchema:
         """The schema of an id. Raises Failure."""
-        return self._read_or_fail(f"/schemas/ids/{schema_id}", f"id {schema_id}", schema_id=schema_id)
+        return self._read_schema_or_fail(f"/schemas/ids/{schema_id}", f"id {schema_id}", schema_id=schema_id)
 
-    def _read_or_fail(self, path: str, what: str, schema_id: int | None = None) -> RegisteredSchema:
+    def _read_schema_or_fail(self, path: str, what: str, schema_id: int | None = None) -> RegisteredSchema:
         try:
             return self._learn_at_path(path, schema_id=schema_id)
         except NoSchema:
@@ -184,7 +186,9 @@ class SchemaRegistry:
         row = self._read_cached_row(path)
         kind: OriginKind = "registry" if row is None else "cache"
         if row is None:
-            row = self._ask_for_global_id(path) if path.startswith(_GLOBAL_IDS) else self._ask_for_row(path)
+            row = (
+                self._request_row_by_global_id(path) if path.startswith(_GLOBAL_IDS) else self._request_schema_row(path)
+            )
         registry = urlsplit(self._urls[0]).netloc.rpartition("@")[2]
         found = parse_registry_row(
             {"guid": guid, **row} if guid is not None else row,
@@ -202,12 +206,12 @@ class SchemaRegistry:
 
     # -- the cache -----------------------------------------------------------------------------------------------------
 
-    def _cache_file(self, path: str) -> str:
+    def _cache_path_of_schema(self, path: str) -> str:
         return os.path.join(self._folder, hashlib.sha256(path.encode()).hexdigest()[:24] + ".json")
 
     def _read_cached_row(self, path: str) -> dict[str, Any] | None:
         try:
-            with open(self._cache_file(path), "rb") as file:
+            with open(self._cache_path_of_schema(path), "rb") as file:
                 kept = json.loads(file.read(HTTP_CAPTURED_MAX))
         except (OSError, ValueError, RecursionError):
             return None
@@ -217,30 +221,30 @@ class SchemaRegistry:
     def _write_cached_row(self, path: str, row: dict[str, Any]) -> None:
         with suppress(OSError):  # a cache that cannot be written is none
             create_private_folder(self._folder)
-            write_private_file(self._cache_file(path), json.dumps({"path": path, "row": row}).encode())
+            write_private_file(self._cache_path_of_schema(path), json.dumps({"path": path, "row": row}).encode())
 
     # -- the registry --------------------------------------------------------------------------------------------------
 
-    def _ask_for_global_id(self, path: str) -> dict[str, Any]:
+    def _request_row_by_global_id(self, path: str) -> dict[str, Any]:
         """What Apicurio's own API says of a global id, as its Confluent API would. Raises NoSchema, Failure."""
-        text = self._ask_for_answer(path, _decode_text)
+        text = self._request_from_any_registry_url(path, _decode_text)
         try:
-            rows = self._ask_for_answer(f"{path}/references", _parse_list)
+            rows = self._request_from_any_registry_url(f"{path}/references", _parse_list)
         except NoSchema:
             rows = []
         references = [reference._asdict() for reference in read_artifact_references(rows)]
         return {"schema": text, "schemaType": find_schema_type(text), "references": references}
 
-    def _ask_for_row(self, path: str) -> dict[str, Any]:
+    def _request_schema_row(self, path: str) -> dict[str, Any]:
         """The object that the registry answers. Raises NoSchema, Failure."""
-        return self._ask_for_answer(path, _parse_object)
+        return self._request_from_any_registry_url(path, _parse_object)
 
-    def _ask_for_answer(self, path: str, parse: Callable[[bytes], Answer | None]) -> Answer:
+    def _request_from_any_registry_url(self, path: str, parse: Callable[[bytes], Answer | None]) -> Answer:
         """The first answer of the registry's addresses that can be parsed. Raises NoSchema, Failure."""
         failed = Failure(f"{self._redacted_url}: no address")
         for url in self._urls:
             try:
-                answer = self._get_answer(url, path)
+                answer = self._request_from_one_url(url, path)
             except Failure as failure:
                 failed = strip_traceback(failure)
                 continue
@@ -257,7 +261,7 @@ class SchemaRegistry:
             )
         raise failed
 
-    def _get_answer(self, url: str, path: str) -> HttpAnswer:
+    def _request_from_one_url(self, url: str, path: str) -> HttpAnswer:
         """One answer. Raises Failure."""
         parts, shown = urlsplit(url), redact_url(url)
         deadline = Deadline(HTTP_ANSWER_S, self._env.monotonic)
@@ -272,7 +276,7 @@ class SchemaRegistry:
             root = parts.path
             if path.startswith(_OWN_API):
                 root, headers["Accept"] = root.partition(_OWN_ROOT)[0], "*/*"
-            return ask_http(server, "GET", f"{root}{path}", headers, b"", deadline, size_max=HTTP_CAPTURED_MAX)
+            return send_http_request(server, "GET", f"{root}{path}", headers, b"", deadline, size_max=HTTP_CAPTURED_MAX)
         except HttpProblem as problem:
             raise Failure(f"{shown}: {problem}", Exit.UNREACHABLE) from None
         except TimeoutError:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_config import TlsSettings
 from kwcli.net.explain_connection_end import Cause, ConnectionStop
-from kwcli.net.tls.key_stores import Identity, lock_key, read_identity, read_trusted_certificates
+from kwcli.net.tls.key_stores import Identity, encrypt_key_with_other_password, read_identity, read_trusted_certificates
 from kwcli.private_files import open_private_file
 from kwcli.run_environment import Exit, Failure
 
@@ -31,7 +31,7 @@ def make_client_context(tls: TlsSettings) -> ssl.SSLContext:
     context.check_hostname = tls.verify and tls.check_hostname
     context.verify_mode = ssl.CERT_REQUIRED if tls.verify else ssl.CERT_NONE
     if tls.verify:
-        _load_authorities(context, tls)
+        _load_trusted_authorities(context, tls)
     if tls.certificate is not None:
         load_own_certificate(context, read_identity(tls.certificate, tls.key))
     if tls.ciphers:
@@ -52,7 +52,7 @@ def log_keys_to_file(context: ssl.SSLContext, path: str) -> None:
         raise Failure(f"SSLKEYLOGFILE {path} cannot be written: {reason}", Exit.USAGE) from None
 
 
-def _load_authorities(context: ssl.SSLContext, tls: TlsSettings) -> None:
+def _load_trusted_authorities(context: ssl.SSLContext, tls: TlsSettings) -> None:
     if tls.authorities is None:
         context.load_default_certs()
         return
@@ -79,7 +79,7 @@ def _set_ciphers(context: ssl.SSLContext, ciphers: str) -> None:
 
 def load_own_certificate(context: ssl.SSLContext, own: Identity, whose: str = "the client's") -> None:
     """Present this certificate to peers. Failure (usage) where its key does not belong to it or cannot be opened."""
-    with _write_temporary_file(own) as (path, password):
+    with _write_certificate_to_temporary_file(own) as (path, password):
         try:
             # Without a password OpenSSL would ask the terminal for one.
             context.load_cert_chain(path, password=password or "")
@@ -88,19 +88,19 @@ def load_own_certificate(context: ssl.SSLContext, own: Identity, whose: str = "t
             text = (
                 f"{whose} key does not belong to its certificate"
                 if wrong
-                else _unusable_certificate_text(own, error, whose)
+                else _explain_unusable_certificate(own, error, whose)
             )
             raise Failure(text, Exit.USAGE) from None
 
 
-def _unusable_certificate_text(own: Identity, error: ssl.SSLError, whose: str) -> str:
+def _explain_unusable_certificate(own: Identity, error: ssl.SSLError, whose: str) -> str:
     if own.password is not None:
         return f"{whose} key cannot be opened: is ssl.key.password right?"
     return f"{whose} certificate or key cannot be used ({_format_ssl_reason(error)})"
 
 
 @contextmanager
-def _write_temporary_file(own: Identity) -> Iterator[tuple[str, str | None]]:
+def _write_certificate_to_temporary_file(own: Identity) -> Iterator[tuple[str, str | None]]:
     """A path by which OpenSSL can read certificate and key, while the block lasts; and the password of the key."""
     memory = getattr(os, "memfd_create", None)
     if memory is not None and os.path.exists("/proc/self/fd"):
@@ -118,7 +118,7 @@ def _write_temporary_file(own: Identity) -> Iterator[tuple[str, str | None]]:
 
     password = b64encode(os.urandom(24)).decode()
     try:
-        key = lock_key(own.key or "", own.password, password)
+        key = encrypt_key_with_other_password(own.key or "", own.password, password)
     except StoreError as error:
         raise Failure(f"the client's key cannot be opened: {error}", Exit.USAGE) from None
     handle, path = tempfile.mkstemp(prefix="kw-")  # of mode 0600

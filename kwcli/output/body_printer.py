@@ -78,7 +78,7 @@ class LongValues:
     def put_mark_for_value(self, value: Deferred) -> str:
         """The mark that stands for the value in a line; with a width, the beginning of the value."""
         if self._width is not None:
-            return next(self._value_texts(value), "")
+            return next(self._list_pieces_of_value(value), "")
         self._count += 1
         self.waiting[str(self._count)] = value
         return f"{_MARK}{self._count}{_MARK}"
@@ -91,11 +91,11 @@ class LongValues:
         texts = line.split(_MARK)
         for text, number in zip(texts[::2], texts[1::2], strict=False):
             yield LinePiece(text)
-            for piece in self._value_texts(self.waiting.pop(number)):
+            for piece in self._list_pieces_of_value(self.waiting.pop(number)):
                 yield LinePiece(piece)
         yield texts[-1]
 
-    def _value_texts(self, value: Deferred) -> Iterator[str]:
+    def _list_pieces_of_value(self, value: Deferred) -> Iterator[str]:
         if isinstance(value, DeferredText):
             lead = "" if value.is_text() else "base64:"
             for text in value.texts():

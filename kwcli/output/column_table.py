@@ -20,14 +20,14 @@ class ColumnWord(NamedTuple):
     short: Callable[[Any], str] | None = None
 
 
-def _format_time_of_day(time: str) -> str:
+def _cut_time_of_day(time: str) -> str:
     """`03:04:05.123` from a time as records have it."""
     return time.partition("T")[2][:12]
 
 
 # The word of a column → how it looks. Any other path of the record is a column as well.
 COLUMNS: Final[dict[str, ColumnWord]] = {
-    "time": ColumnWord("time", 27, short=_format_time_of_day),
+    "time": ColumnWord("time", 27, short=_cut_time_of_day),
     "latency_ms": ColumnWord("took", 10, right=True, short=format_latency),
     "duration_ms": ColumnWord("duration", 11, right=True, short=format_latency),
     "client_id": ColumnWord("client", 12),

@@ -20,7 +20,7 @@ from kwcli.output.body_printer import (
     format_scalar,
 )
 from kwcli.output.format_decoded_values import put_decoded_texts_in_records
-from kwcli.output.short_texts import Palette, cell_width, cut, named_ends, palette
+from kwcli.output.short_texts import Palette, cell_width, cut, format_ends_with_host_names, palette
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -83,7 +83,7 @@ def _message_heading_lines(exchange: Exchange, record: dict[str, Any], side: Sid
         )
         fields.append(f"client_id {format_scalar(exchange.client_id)}")
     yield " · ".join(fields)
-    client, broker = named_ends(exchange)
+    client, broker = format_ends_with_host_names(exchange)
     way = f"{client} → {broker}" if side == "request" else f"{broker} → {client}"
     packets = record["packets"][side]
     if packets:

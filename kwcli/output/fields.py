@@ -53,7 +53,7 @@ class FieldSeparators(NamedTuple):
                 found["kept" if name == "occurrence" else name] = tables[name][value]
         return cls(**found)
 
-    def line(self, cells: Iterable[Sequence[Any]]) -> str:
+    def join_cells(self, cells: Iterable[Sequence[Any]]) -> str:
         """The line of a row."""
         texts = []
         for values in cells:
@@ -81,12 +81,12 @@ class Fields(CountingRenderer):
         self.count_exchanges(rows)
         for row in rows:
             if row.kind == "exchange" or self.shows_skipped:
-                lines.append(self._marks.line(self._reader.column_values(row)))
+                lines.append(self._marks.join_cells(self._reader.column_values(row)))
         if lines:
             self._write("".join(lines).encode("utf-8", "backslashreplace"))
 
     def _header_line(self) -> str:
-        return self._marks.line([[column.word] for column in self._reader.columns])
+        return self._marks.join_cells([[column.word] for column in self._reader.columns])
 
     def learn_from(self, rows: list[Settled]) -> None:
         """Learn the addresses of nodes from rows that are not shown."""

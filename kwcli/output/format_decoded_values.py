@@ -46,7 +46,7 @@ def make_text_options(settings: Settings) -> Options:
     return (
         options
         if settings.values is None
-        else options._replace(values=RecordValueTexts(settings.values, _format_value))
+        else options._replace(values=RecordValueTexts(settings.values, _format_decoded_value))
     )
 
 
@@ -89,7 +89,7 @@ def list_missing_schemas(missing: Counter[str], hint: str = MISSING_HINT) -> lis
     return [f"{told} with a schema that was not seen ({noun}{', '.join(ids[:_LISTED])}{more}): {hint}"]
 
 
-def _format_value(found: DecodedValue, shown: Any) -> str | None:
+def _format_decoded_value(found: DecodedValue, shown: Any) -> str | None:
     return _format_decoded_json(found.to_json(), shown)
 
 

@@ -31,7 +31,7 @@ class _RecordRenderer:
         self._options = settings.make_record_options()
         self.errors = self.expected = self.undecoded = self.remarks = 0
 
-    def _count_exchange_errors(self, errors: list[dict[str, Any]]) -> None:
+    def _count_exchange_with_errors(self, errors: list[dict[str, Any]]) -> None:
         expected = all("expected" in error for error in errors)
         self.expected += expected
         self.errors += not expected
@@ -56,7 +56,7 @@ class Ndjson(_RecordRenderer):
                 record = to_json_dict(row, options)
                 if row.kind == "exchange":
                     if record["errors"]:
-                        self._count_exchange_errors(record["errors"])
+                        self._count_exchange_with_errors(record["errors"])
                     if record["status"] == "undecoded":
                         self.undecoded += 1
                     if "remarks" in record:
@@ -84,7 +84,7 @@ class Json(_RecordRenderer):
         for row in rows:
             record = to_json_dict(row, self._options)
             if record.get("errors"):
-                self._count_exchange_errors(record["errors"])
+                self._count_exchange_with_errors(record["errors"])
             self.undecoded += record.get("status") == "undecoded"
             self.remarks += len(record.get("remarks", ()))
             self._writer.add(record)

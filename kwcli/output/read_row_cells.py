@@ -137,7 +137,7 @@ class RowReader:
             return lambda row, _record: [self._nodes[row.broker]] if row.broker in self._nodes else []
         return lambda row, _record: [format_line_facts(row)] if row.kind == "exchange" else []
 
-    def know_nodes(self, nodes: NodeIds) -> None:
+    def set_node_ids(self, nodes: NodeIds) -> None:
         """Take the addresses of nodes from what others learn."""
         self._nodes = nodes
         self._learns = False

@@ -23,10 +23,10 @@ __all__ = [
     "WantedPaths",
     "Write",
     "columns_decode_values",
+    "find_paths_read_by_format",
     "has_columns",
     "open_renderer",
-    "renderer_needs",
-    "shows_history",
+    "shows_facts_of_earlier_exchanges",
 ]
 
 Write = Callable[[bytes], None]
@@ -133,7 +133,7 @@ def has_columns(settings: Settings) -> bool:
     return bool(settings.columns) or settings.format in COLUMN_FORMATS
 
 
-def renderer_needs(settings: Settings) -> Needs:
+def find_paths_read_by_format(settings: Settings) -> Needs:
     """The paths of bodies that the format reads; formats that show whole bodies, or none, read none beforehand."""
     if has_columns(settings):
         found = _make_row_columns(settings)
@@ -145,7 +145,7 @@ def renderer_needs(settings: Settings) -> Needs:
     return facts_paths
 
 
-def shows_history(settings: Settings) -> bool:
+def shows_facts_of_earlier_exchanges(settings: Settings) -> bool:
     """Whether the format shows what earlier exchanges say about later ones (facts_from_earlier_exchanges.py)."""
     if has_columns(settings):
         return any(column.path is not None and column.path.history for column in _make_row_columns(settings))

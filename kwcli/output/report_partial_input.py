@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kwcli.run_environment import Environment
 
 __all__ = [
+    "add_partial_to_rows",
     "describe_full_index",
     "describe_judged_part",
     "describe_partial_run",
@@ -27,7 +28,6 @@ __all__ = [
     "list_partial_sentences",
     "make_partial_record",
     "report_sentences",
-    "with_partial",
 ]
 
 # The formats that have a sentence for people on standard output.
@@ -82,7 +82,7 @@ def make_partial_record(partial: PartialRun) -> dict[str, Any]:
     return partial._asdict()
 
 
-def with_partial(
+def add_partial_to_rows(
     rows: Iterable[Mapping[str, Any]], partial: PartialRun | None, *, as_text: bool
 ) -> Iterator[dict[str, Any]]:
     """The rows, each with `partial` as its last value where the run was partial: an object, or text for a cell."""

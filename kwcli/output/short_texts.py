@@ -123,14 +123,14 @@ def cell_width(text: str) -> int:
     return len(text) + sum(map(_is_wide_character, text))
 
 
-def named_ends(exchange: Exchange) -> tuple[str, str]:
+def format_ends_with_host_names(exchange: Exchange) -> tuple[str, str]:
     """host:port of the client and of the broker, with the names that `--hosts` gives."""
     extra = exchange.extra or {}
     client, broker = extra.get("client_name"), extra.get("broker_name")
-    return _name_host(exchange.client, client), _name_host(exchange.broker, broker)
+    return _put_host_name_in_address(exchange.client, client), _put_host_name_in_address(exchange.broker, broker)
 
 
-def _name_host(end: str, name: object) -> str:
+def _put_host_name_in_address(end: str, name: object) -> str:
     return f"{escape_text(str(name))}:{end.rpartition(':')[2]}" if name else end
 
 

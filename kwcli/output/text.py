@@ -28,7 +28,7 @@ from kwcli.output.short_texts import (
     cut,
     cut_start_to_width,
     find_zone,
-    named_ends,
+    format_ends_with_host_names,
     palette,
     shorten_api_name,
 )
@@ -351,7 +351,7 @@ class TextLines:
         """The columns that all exchanges of a client on a connection share."""
         w = self.layout
         p = self.palette
-        ends = named_ends(exchange)
+        ends = format_ends_with_host_names(exchange)
         client = escape_text(exchange.client_id or "") or ends[0].rpartition(":")[0]
         software = self._format_client_software(exchange)
         if w.facts is not None:

@@ -89,7 +89,9 @@ class _RowWriter:
         found = value if isinstance(value, dict) else {"value": value}
         if self._steps is None:
             self._names = self._names or [name for name, held in found.items() if not isinstance(held, dict)]
-            self._steps = [_parse_field_path(name, dict.fromkeys([*found, *self._keys])) for name in self._names]
+            self._steps = [
+                _parse_field_path_or_fail(name, dict.fromkeys([*found, *self._keys])) for name in self._names
+            ]
             self._write_heading(self._names)
         return [[each for each in values_at_path(found, steps) if each is not None] for steps in self._steps]
 
@@ -119,7 +121,7 @@ class FieldWriter(_RowWriter):
 
     def _write_line(self, cells: list[list[Any]]) -> None:
         flat = ([part for value in values for part in _list_scalar_parts(value)] for values in cells)
-        self._write(self._marks.line(flat).encode("utf-8", "backslashreplace"))
+        self._write(self._marks.join_cells(flat).encode("utf-8", "backslashreplace"))
 
 
 class CsvWriter(_RowWriter):
@@ -131,7 +133,7 @@ class CsvWriter(_RowWriter):
 
         self._write_line(
             [
-                join_cell_values([_name_object(part) for each in values for part in _list_flat_parts(each)])
+                join_cell_values([_find_name_in_object(part) for each in values for part in _list_flat_parts(each)])
                 for values in self._read_cells(value)
             ]
         )
@@ -162,7 +164,7 @@ def _list_flat_parts(value: Any) -> Sequence[Any]:
     return [value]
 
 
-def _name_object(value: Any) -> Any:
+def _find_name_in_object(value: Any) -> Any:
     """What names an object where a cell may have no object: its name, its path, or its first value; else the value."""
     if not isinstance(value, dict):
         return value
@@ -176,7 +178,7 @@ def _list_scalar_parts(value: Any) -> Sequence[Any]:
     return [value]
 
 
-def _parse_field_path(name: str, first: dict[str, Any]) -> tuple[FieldPathStep, ...]:
+def _parse_field_path_or_fail(name: str, first: dict[str, Any]) -> tuple[FieldPathStep, ...]:
     try:
         steps = parse_field_path(name)
     except ValueError:

@@ -80,9 +80,9 @@ def _ask_broker(address: str, env: Environment) -> Topics:
     from kwcli.net.cluster_client import ClusterClient
     from kwcli.net.command_deadline import Deadline
     from kwcli.net.config.client_config import ConnectionOptions
-    from kwcli.net.connection_options import read_config
+    from kwcli.net.connection_options import read_client_config
 
-    config = read_config(env, ConnectionOptions(servers=address))
+    config = read_client_config(env, ConnectionOptions(servers=address))
     with ClusterClient(config, Deadline(config.timeout_s, env.monotonic)) as cluster:
         first = cluster.connect_to_any()
         version = cluster.choose_version(first, METADATA)

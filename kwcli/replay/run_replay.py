@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwcli.net.connection_options import read_config
+from kwcli.net.connection_options import read_client_config
 from kwcli.reading.run_reading import ReadingRun
 from kwcli.reading.sinks.filter_sort_and_limit_rows import ReadingView
 from kwcli.replay.recorded_requests import AllowedChanges, ReplayRecording
@@ -42,7 +42,7 @@ def run_replay(
     allowed = AllowedChanges.parse_words(asked.changes)
     settings = ReplaySettings(allowed, parse_name_map(asked.map), parse_speed(asked.speed), asked.replay_client_id)
     output_settings = shown.make_settings(env, live=not asked.dry_run)
-    config = None if asked.dry_run else read_config(env, connection, verbose=shown.verbose)
+    config = None if asked.dry_run else read_client_config(env, connection, verbose=shown.verbose)
     if config is not None and config.controllers:
         raise Failure("kw replay sends to brokers: give -b, not --bootstrap-controller", Exit.USAGE)
     recording = ReplayRecording(allowed)

@@ -16,10 +16,10 @@ from decoders.schema.body_json_form import encode_text_for_cell, row_json
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.csv import format_counts, format_csv_lines
 from kwcli.output.report_partial_input import (
+    add_partial_to_rows,
     describe_full_index,
     format_partial_note,
     list_partial_sentences,
-    with_partial,
 )
 from kwcli.output.short_texts import find_zone, palette
 from kwcli.output.table import Column, draw_table, format_markdown_table
@@ -49,7 +49,7 @@ def list_records(result: StatsResult) -> list[Row]:
     """The result as JSON objects: the kind `statistics`, then the kind `slowest`."""
     found = [{"kind": "statistics", "schema": SCHEMA, **row} for row in result.rows]
     found += [{"kind": "slowest", "schema": SCHEMA, **row} for row in result.slowest]
-    return [row_json(row) for row in with_partial(found, result.partial, as_text=False)]
+    return [row_json(row) for row in add_partial_to_rows(found, result.partial, as_text=False)]
 
 
 def render_records(result: StatsResult, settings: Settings) -> str:
@@ -66,7 +66,7 @@ def format_csv(result: StatsResult, settings: Settings) -> str:
     """The result as CSV: a line for each group, a header line first."""
     head = list(result.rows[-1]) if result.rows else [*result.asked.by, *_NOTHING]  # the last may be of others
     head += ["partial"] * (result.partial is not None)
-    rows = with_partial(result.rows, result.partial, as_text=True)
+    rows = add_partial_to_rows(result.rows, result.partial, as_text=True)
     return format_csv_lines(
         [head, *([_format_csv_value(row.get(name)) for name in head] for row in rows)], safe=settings.csv_safe
     )

@@ -28,7 +28,7 @@ from decoders.limits import HTTP_ANSWER_S
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_config import KeyStoreFile, TlsSettings
-from kwcli.net.http_client import HttpAnswer, HttpProblem, HttpProxy, HttpServer, NoAnswer, ask_http
+from kwcli.net.http_client import HttpAnswer, HttpProblem, HttpProxy, HttpServer, NoAnswer, send_http_request
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -110,7 +110,9 @@ class Collector:
         path = parts.path.rstrip("/").removesuffix("/v1/traces")
         server = HttpServer(parts.hostname or "", port, self.where, context, self._proxy)
         try:
-            return ask_http(server, "POST", f"{path}/v1/{signal}", self._make_http_headers(signal), body, deadline)
+            return send_http_request(
+                server, "POST", f"{path}/v1/{signal}", self._make_http_headers(signal), body, deadline
+            )
         except NoAnswer as problem:
             raise _NoConnection(str(problem)) from None
         except HttpProblem as problem:

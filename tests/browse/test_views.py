@@ -487,11 +487,12 @@ def test_what_questions_need_is_loaded_once_all_is_read() -> None:
 
 @pytest.mark.one_in(2)
 def test_the_screen_is_there_before_what_its_keys_need() -> None:
-    """The first row waits for no module of `load_ahead`; the screen loads no analysis at all."""
+    """The first row waits for no module of `import_modules_ahead`; the screen loads no analysis at all."""
     code = (
-        "import sys; from kwcli.browse.load_ahead import LOADED_AHEAD, load_ahead; import kwcli.browse.app;"
+        "import sys; from kwcli.browse.import_modules_ahead import LOADED_AHEAD, import_modules_ahead;"
+        "import kwcli.browse.app;"
         "print([name for name in LOADED_AHEAD if name in sys.modules]);"
-        "load_ahead(lambda _, load: load());"
+        "import_modules_ahead(lambda _, load: load());"
         "print(all(name in sys.modules for name in LOADED_AHEAD), 'decoders.analysis.doctor.doctor' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -244,7 +244,7 @@ def test_names_that_kw_itself_would_read_as_something_else(
     variables = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "XDG_CONFIG_HOME": str(tmp_path / "config"), **LIMIT}
     kinds: tuple[cluster_names.What, ...] = ("topics", "groups")
     for what in kinds:
-        path = cluster_names.cache_path(world(variables=variables), what, ClusterWords(servers=("a:1",)))
+        path = cluster_names.find_cache_file_of_names(world(variables=variables), what, ClusterWords(servers=("a:1",)))
         Path(path).write_text(json.dumps(["@file", "a b", "a,b", "null", "null\tx", "a\nb"]))
     command, *rest = line.split()
     assert offered(kind, word, command, "-b", "a:1", *rest, home=tmp_path) == words
@@ -266,7 +266,7 @@ def test_names_that_a_shell_reads_in_another_charset_are_left_out(
 ) -> None:
     """In GBK the last byte of 日 and the sign behind it are one character, which is not quoted."""
     variables = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "XDG_CONFIG_HOME": str(tmp_path / "config"), **LIMIT}
-    path = cluster_names.cache_path(world(variables=variables), "topics", ClusterWords(servers=("a:1",)))
+    path = cluster_names.find_cache_file_of_names(world(variables=variables), "topics", ClusterWords(servers=("a:1",)))
     Path(path).write_text(json.dumps(["plain", "日|x"]), "utf-8")
     assert offered("body", "topic=", "call", "-b", "a:1", "produce", home=tmp_path, **locale) == words
 
@@ -287,7 +287,7 @@ def test_a_cluster_that_is_not_there_is_not_asked_at_once_again(tmp_path: Path) 
 @pytest.mark.parametrize("text", ["", "{", "[1, 2]", '"x"', "null", '{"a": 1}'])
 def test_a_broken_cache_is_none(tmp_path: Path, text: str) -> None:
     env = world(variables={"XDG_CACHE_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), **LIMIT})
-    path = cluster_names.cache_path(env, "topics", ClusterWords(servers=("127.0.0.1:1",)))
+    path = cluster_names.find_cache_file_of_names(env, "topics", ClusterWords(servers=("127.0.0.1:1",)))
     Path(path).write_text(text)
     assert kw("__complete", "body", "topic=", "call", "-b", "127.0.0.1:1", "produce", env=env).out == ""
 

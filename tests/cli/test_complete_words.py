@@ -117,7 +117,7 @@ def variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]
         "nodes": ["1\thost:1", "2\thost:2"],
     }
     for what in names:
-        path = cluster_names.cache_path(world(variables=found), what, ClusterWords(servers=("host:1",)))
+        path = cluster_names.find_cache_file_of_names(world(variables=found), what, ClusterWords(servers=("host:1",)))
         Path(path).write_text(json.dumps(names[what]))
     return found
 
@@ -159,7 +159,9 @@ def test_a_name_of_another_charset_is_left_out(variables: dict[str, str], tmp_pa
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
         (tmp_path / f"{folder}z日|x.properties").touch()
         (tmp_path / f"{folder}zé.properties").touch()
-    path = cluster_names.cache_path(world(variables=variables), "groups", ClusterWords(servers=("host:1",)))
+    path = cluster_names.find_cache_file_of_names(
+        world(variables=variables), "groups", ClusterWords(servers=("host:1",))
+    )
     Path(path).write_text(json.dumps(["z日|x", "zé", "z$"]))
     asked = {**variables, "LC_ALL": locale}
     utf8 = locale.endswith("UTF-8")
@@ -181,7 +183,9 @@ def test_no_control_character_leaves_kw(variables: dict[str, str], tmp_path: Pat
         if sign != "\0":
             (tmp_path / name).touch()
             (tmp_path / f"config/kw/profiles/{name}.properties").touch()
-    path = cluster_names.cache_path(world(variables=variables), "groups", ClusterWords(servers=("host:1",)))
+    path = cluster_names.find_cache_file_of_names(
+        world(variables=variables), "groups", ClusterWords(servers=("host:1",))
+    )
     Path(path).write_text(json.dumps(names))
     for line in ("kw sniff zz", "kw call --profile zz", "kw call -b host:1 Heartbeat group_id=zz"):
         assert sign.strip("\n") not in "".join(answer(variables, "bash", BREAKS, line)) or sign == "\n"

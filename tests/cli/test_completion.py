@@ -288,7 +288,7 @@ def keep_names(folder: Path, variables: dict[str, str]) -> None:
     """Put names of a cluster at host:1 into the cache, and a `kw` on the path that keeps them fresh."""
     env = world(variables=variables)
     for what in NAMES:
-        file = Path(cluster_names.cache_path(env, what, cluster_names.ClusterWords(servers=("host:1",))))  # type: ignore[arg-type]
+        file = Path(cluster_names.find_cache_file_of_names(env, what, cluster_names.ClusterWords(servers=("host:1",))))  # type: ignore[arg-type]
         file.write_text(json.dumps(NAMES[what]))
     program = folder / "bin" / "kw"
     program.parent.mkdir()

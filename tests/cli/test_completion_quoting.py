@@ -151,7 +151,7 @@ def make_world(programs: Path, folder: Path, names: Iterable[str]) -> World:
             (profiles / f"{name}.properties").touch()
     env = world(variables=variables)
     for what in ("topics", "groups"):
-        path = cluster_names.cache_path(env, what, cluster_names.ClusterWords(servers=("host:1",)))
+        path = cluster_names.find_cache_file_of_names(env, what, cluster_names.ClusterWords(servers=("host:1",)))
         Path(path).write_text(json.dumps(names))
     return World(programs, files, variables)
 

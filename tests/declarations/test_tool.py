@@ -24,9 +24,9 @@ from kwcli.declarations.merge_releases import unite_apis
 from kwcli.declarations.read_release_jar import (
     DefinitionError,
     Release,
+    convert_to_snake_case,
     parse_json_with_comments,
     read_release_definitions,
-    snake_case,
 )
 from tests.broker.jars import Missing, client_jars, coordinator_jars, explain_missing_tools
 from tests.reference.jars import PATCHES
@@ -481,7 +481,7 @@ def test_a_jar_without_definitions(tmp_path: Path) -> None:
     ],
 )
 def test_snake_case_by_kafkas_rule(name: str, snaked: str) -> None:
-    assert snake_case(name) == snaked
+    assert convert_to_snake_case(name) == snaked
 
 
 def test_every_declaration_is_as_the_tool_writes_it() -> None:

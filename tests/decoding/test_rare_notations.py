@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwcli.decoding.rare_notations import LIKELY, SURE, TEXT_MAX, list_other_readings
+from kwcli.decoding.rare_notations import LIKELY, SURE, TEXT_MAX, decode_by_rare_notations
 from kwcli.run_environment import Failure
 from tests.decoding.test_given import FRAME, bytes_of, pairs, rows_of, words
 
@@ -175,11 +175,11 @@ def test_words_are_no_bytes(text: str) -> None:
 
 @given(st.text(st.sampled_from("0123456789abcdefx,;[](){}<>=:'\"\\ \n\t-%&#h|_."), max_size=200))
 def test_whatever_is_written_is_read_or_not(text: str) -> None:
-    for data, sure in list_other_readings(text):
+    for data, sure in decode_by_rare_notations(text):
         assert len(data) >= 8
         assert sure in (True, False)
 
 
 def test_long_texts_are_read_once_at_most() -> None:
-    assert list(list_other_readings("00 " * TEXT_MAX)) == []
+    assert list(decode_by_rare_notations("00 " * TEXT_MAX)) == []
     assert not set(SURE) & set(LIKELY)

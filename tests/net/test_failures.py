@@ -96,7 +96,7 @@ def test_a_request_without_answer_waits_for_none() -> None:
 
 def test_raw_bytes_are_answered_by_whatever_comes() -> None:
     with Responder(each_request(answers)) as server, open_connection(server.address) as connection:
-        reply = connection.send_raw(bytes.fromhex("0000000a 0003 0000 0000abcd 0000"))
+        reply = connection.send_raw_bytes(bytes.fromhex("0000000a 0003 0000 0000abcd 0000"))
         assert reply.response_frame == framed(bytes.fromhex("0000abcd") + b"answer")
         assert reply.api_key is None
         assert connection.send_request(3, 0, b"").correlation_id == 2

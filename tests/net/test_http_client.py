@@ -14,7 +14,7 @@ import pytest
 from decoders.limits import HTTP_ANSWER_MAX, HTTP_HEAD_MAX, MIB
 from kwcli.net.command_deadline import Deadline
 from kwcli.net.config.client_config import KeyStoreFile, OAuthSettings, TlsSettings
-from kwcli.net.http_client import HttpAnswer, HttpProblem, HttpServer, ask_http
+from kwcli.net.http_client import HttpAnswer, HttpProblem, HttpServer, send_http_request
 from kwcli.net.session.oauth_tokens import fetch_token as ask_token
 from kwcli.net.tls_connect import make_client_context
 from kwcli.playground.tls_certificates import write_tls_certificates
@@ -33,7 +33,7 @@ BUFFERED = 16 * MIB
 
 def ask(server: HostileServer, seconds: float = 20.0) -> HttpAnswer:
     where = HttpServer("127.0.0.1", server.port, "there")
-    return ask_http(where, "POST", "/x", {}, b"hello", Deadline(seconds, time.monotonic))
+    return send_http_request(where, "POST", "/x", {}, b"hello", Deadline(seconds, time.monotonic))
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,11 @@ def test_a_redirect_is_an_answer_and_is_not_followed() -> None:
 
 def test_a_server_that_is_not_there() -> None:
     with unheard_address() as (host, port), pytest.raises(ConnectionRefusedError):
-        ask_http(HttpServer(host, port, "x"), "GET", "/", {}, b"", Deadline(60.0, time.monotonic))
+        send_http_request(HttpServer(host, port, "x"), "GET", "/", {}, b"", Deadline(60.0, time.monotonic))
     with pytest.raises(Failure, match="no address"):
-        ask_http(HttpServer("no.such.host.invalid", 1, "x"), "GET", "/", {}, b"", Deadline(60.0, time.monotonic))
+        send_http_request(
+            HttpServer("no.such.host.invalid", 1, "x"), "GET", "/", {}, b"", Deadline(60.0, time.monotonic)
+        )
 
 
 def test_tls_that_is_refused_and_that_is_trusted(tmp_path: Path) -> None:
@@ -91,12 +93,12 @@ def test_tls_that_is_refused_and_that_is_trusted(tmp_path: Path) -> None:
         port = int(url.split(":")[2].split("/")[0])
         strangers = HttpServer("localhost", port, "x", make_client_context(TlsSettings()))
         with pytest.raises(ssl.SSLCertVerificationError):
-            ask_http(strangers, "POST", "/", {}, b"", Deadline(60.0, time.monotonic))
+            send_http_request(strangers, "POST", "/", {}, b"", Deadline(60.0, time.monotonic))
         assert not asked
         trusted = make_client_context(TlsSettings(authorities=KeyStoreFile(str(tmp_path / "ca.pem"))))
         headers = {"Authorization": "Basic bWU6eA=="}
         server = HttpServer("localhost", port, "x", trusted)
-        answer = ask_http(server, "POST", "/", headers, b"a=b", Deadline(60.0, time.monotonic))
+        answer = send_http_request(server, "POST", "/", headers, b"a=b", Deadline(60.0, time.monotonic))
         assert (answer.status, json.loads(answer.body)["access_token"]) == (200, "abc.def")
 
 
@@ -104,7 +106,7 @@ def test_a_header_that_http_does_not_allow_is_not_sent() -> None:
     with hostile(servers.closed) as server:
         where = HttpServer("127.0.0.1", server.port, "x")
         with pytest.raises(HttpProblem, match="HTTP does not allow"):
-            ask_http(where, "GET", "/", {"X": "a\r\nY: b"}, b"", Deadline(60.0, time.monotonic))
+            send_http_request(where, "GET", "/", {"X": "a\r\nY: b"}, b"", Deadline(60.0, time.monotonic))
 
 
 # -- what asks over HTTP -----------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from kwcli.net.config.build_config import build_client_config
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.config.client_properties import PROPERTIES
 from kwcli.net.config.connection_profiles import Profiles
-from kwcli.net.config.unknown_properties import _MEANT, is_about_security, propose_property
+from kwcli.net.config.unknown_properties import _MEANT, is_property_about_security, propose_property
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw, world
 
@@ -255,5 +255,5 @@ def test_what_is_proposed_is_known() -> None:
         security = row.meaning not in ("servers", "controllers", "client id", "connect timeout", "timeout")
         if row.name.startswith(("ssl.", "sasl.", "security.", "enable.s", "https.")):
             assert security
-            assert is_about_security(f"{row.name}x", "1"), row.name
+            assert is_property_about_security(f"{row.name}x", "1"), row.name
             assert propose_property(f"{row.name}x", "1")

@@ -25,7 +25,7 @@ CELLS: list[list[object]] = [["a", "b"], [], ["x\ty\nz"], ['q"r'], [1]]
     ],
 )
 def test_a_line(words: list[str], line: str) -> None:
-    assert FieldSeparators.parse_words(words).line(CELLS) == f"{line}\n"
+    assert FieldSeparators.parse_words(words).join_cells(CELLS) == f"{line}\n"
 
 
 @pytest.mark.parametrize(("word", "header"), [("y", True), ("yes", True), ("true", True), ("n", False), ("no", False)])

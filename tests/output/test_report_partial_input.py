@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kwcli.output.report_partial_input import (
+    add_partial_to_rows,
     describe_full_index,
     describe_judged_part,
     describe_partial_run,
-    with_partial,
 )
 from kwcli.reading.run_coverage import PartialRun, RunCoverage
 
@@ -31,11 +31,11 @@ def test_a_sentence_says_how_far_the_input_was_read(partial: PartialRun, text: s
 
 def test_each_row_has_the_part_as_its_last_value() -> None:
     partial = PartialRun("limit", 20, 2000)
-    assert list(with_partial([{"a": 1}], None, as_text=True)) == [{"a": 1}]
-    assert list(with_partial([{"a": 1}], partial, as_text=True)) == [
+    assert list(add_partial_to_rows([{"a": 1}], None, as_text=True)) == [{"a": 1}]
+    assert list(add_partial_to_rows([{"a": 1}], partial, as_text=True)) == [
         {"a": 1, "partial": "ended by --limit at 1 % (20B of 2.0kB)"}
     ]
-    assert list(with_partial([{"a": 1}, {}], partial, as_text=False)) == [
+    assert list(add_partial_to_rows([{"a": 1}, {}], partial, as_text=False)) == [
         {"a": 1, "partial": {"why": "limit", "read": 20, "of": 2000}},
         {"partial": {"why": "limit", "read": 20, "of": 2000}},
     ]

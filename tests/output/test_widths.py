@@ -17,7 +17,7 @@ from decoders.exchanges.segments_to_exchanges import Engine
 from kwcli.output.facts.compile_line_facts import FactLimits
 from kwcli.output.facts.line_fact_functions import find_api_facts
 from kwcli.output.output_settings import Settings
-from kwcli.output.renderers import WantedPaths, renderer_needs
+from kwcli.output.renderers import WantedPaths, find_paths_read_by_format
 from kwcli.output.short_texts import cell_width
 from kwcli.output.text import TextLines, lay_out_line
 from tests.apis.everything import layouts
@@ -32,7 +32,7 @@ LEFT_OUT = re.compile(r"\+\d+")
 
 @cache
 def rows(name: str) -> tuple[Settled, ...]:
-    engine = Engine(None, needs=WantedPaths(renderer_needs(Settings())))
+    engine = Engine(None, needs=WantedPaths(find_paths_read_by_format(Settings())))
     return (*engine.feed(list(segments(name))), *engine.finish())
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from decoders.exchanges.body_reader import ApiReaders
 from decoders.filters import parse
 from kwcli.browse.background_processes.search_messages import ExportRows, RowsExported
-from kwcli.output.renderers import WantedPaths, open_renderer, renderer_needs
+from kwcli.output.renderers import WantedPaths, find_paths_read_by_format, open_renderer
 from kwcli.private_files import StagedFile
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class RowExporter:
         selection = parse(asked.text)
         selection.set_value_reader(settings.values)
         self._matches = selection.matches
-        self.api_readers = ApiReaders(WantedPaths(selection.needs, renderer_needs(plain)))
+        self.api_readers = ApiReaders(WantedPaths(selection.needs, find_paths_read_by_format(plain)))
         self._file: StagedFile | None = None
         with self._deleting_at_failure():
             self._file = StagedFile(asked.path)

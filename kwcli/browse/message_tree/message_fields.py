@@ -21,7 +21,7 @@ from kwcli.browse.message_tree.match_records import find_json_at_path
 from kwcli.browse.message_tree.produced_offsets import find_produced_offsets
 from kwcli.browse.message_tree.record_lines import CompressedRecords, add_record_lines
 from kwcli.browse.message_tree.tree_field import TreeField, walk_json
-from kwcli.output.short_texts import named_ends
+from kwcli.output.short_texts import format_ends_with_host_names
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -119,7 +119,7 @@ def _make_field(side: Side, row: HexRow) -> TreeField:
 def _describe_message_of_side(exchange: Exchange, record: dict[str, Any], side: Side) -> str:
     """`Produce 9 · 51 B · 127.0.0.1:5432 → 127.0.0.1:9092 · packet 17`."""
     size = record[f"{side}_size"]
-    client, broker = named_ends(exchange)
+    client, broker = format_ends_with_host_names(exchange)
     parts = ["size unknown" if size is None else f"{size:,} B"]
     if side == "request":
         api = "SASL token" if exchange.api_key is None else f"{record['api']} {exchange.api_version}"

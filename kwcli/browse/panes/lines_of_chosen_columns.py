@@ -27,7 +27,7 @@ class ChosenLines(ChosenColumns):
     def __init__(self, settings: Settings, nodes: NodeIds, rows: Iterable[Settled]) -> None:
         """Raises Failure where a column is none. `rows`: those that are on the screen."""
         super().__init__(settings._replace(width=None, heading=False), lambda _: None)
-        self._reader.know_nodes(nodes)
+        self._reader.set_node_ids(nodes)
         self._cells: list[int] = []
         texts = [self._format_row_cells(row) for row in rows]
         titles = [self._column_title(column) for column in self._reader.columns]

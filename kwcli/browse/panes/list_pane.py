@@ -22,7 +22,7 @@ from kwcli.browse.panes.line_pane import LinePane
 from kwcli.browse.panes.row_times import TIME_CELLS, TimeForm, format_row_time
 from kwcli.browse.panes.styled_lines import make_strip
 from kwcli.output.facts.line_fact_functions import facts_paths
-from kwcli.output.renderers import WantedPaths, renderer_needs
+from kwcli.output.renderers import WantedPaths, find_paths_read_by_format
 from kwcli.output.short_texts import find_zone
 from kwcli.output.text import TextLines
 
@@ -225,7 +225,7 @@ class ListPane(LinePane):
     def _set_needed_fields(self) -> None:
         """Have rows hold the fields of bodies that their lines show."""
         if self._settings.columns:
-            self.rows.set_needed_fields(WantedPaths(facts_paths, renderer_needs(self._settings)))
+            self.rows.set_needed_fields(WantedPaths(facts_paths, find_paths_read_by_format(self._settings)))
 
     def forget_lines(self) -> None:
         """Make all lines anew, in another width or form."""

@@ -61,7 +61,7 @@ def find_named_schema(
         for each in found:
             store.add_schema(each)
         best = next((each for each in found if each.schema_id is not None), found[-1])
-        return _find_stored(store, best), message or None
+        return _find_stored_schema(store, best), message or None
     is_id = name.isascii() and name.isdecimal()
     known = store.find_by_id(int(name)) if is_id else store.find_by_subject(name)
     if known:
@@ -75,10 +75,12 @@ def find_named_schema(
     from kwcli.net.schema_registry import SchemaRegistry
 
     registry = SchemaRegistry(settings, env, store.add_schema)
-    return _find_stored(store, registry.read_id(int(name)) if is_id else registry.read_subject(name)), message or None
+    return _find_stored_schema(
+        store, registry.read_schema_by_id(int(name)) if is_id else registry.read_latest_schema_of_subject(name)
+    ), message or None
 
 
-def _find_stored(store: SchemaStore, wanted: RegisteredSchema) -> StoredSchema:
+def _find_stored_schema(store: SchemaStore, wanted: RegisteredSchema) -> StoredSchema:
     return next(
         each for each in store if (each.registered.text, each.registered.schema_id) == (wanted.text, wanted.schema_id)
     )

@@ -82,7 +82,7 @@ def _find_newest_entity_paths(key: int, side: Side, entity: str) -> tuple[str, .
         return ()
     message = declared(key).message(side)
     found = sorted(
-        _find_entity_paths(message.fields, entity, "", message.versions), key=_newest_version_of_path, reverse=True
+        _find_entity_paths(message.fields, entity, "", message.versions), key=_find_newest_version_of_path, reverse=True
     )
     kept: dict[Versions, str] = {}
     for path, versions in found:
@@ -91,7 +91,7 @@ def _find_newest_entity_paths(key: int, side: Side, entity: str) -> tuple[str, .
     return tuple(kept.values())
 
 
-def _newest_version_of_path(way: tuple[str, Versions]) -> int:
+def _find_newest_version_of_path(way: tuple[str, Versions]) -> int:
     return way[1].high
 
 

@@ -39,10 +39,10 @@ from kwcli.calling.words.resolve_body_paths import (
     RECORDS,
     TAGS,
     Step,
-    fail,
     find_field_at,
     list_inner_fields,
     parse_body_path,
+    raise_failure,
 )
 from kwcli.run_environment import Environment, Exit, Failure
 
@@ -95,8 +95,8 @@ def parse_body_words(
     for text in words:
         if text == "-" or text[:1] in {"@", "{"}:
             if body is not None:
-                fail(f"{text:.60}: a second body; {body.source} is the first")
-            body = _read_whole_body(text, api, side, env)
+                raise_failure(f"{text:.60}: a second body; {body.source} is the first")
+            body = _parse_whole_body_word(text, api, side, env)
         else:
             for ways in expand_entity_word(api, side, text) or [(text,)]:
                 first, *others = (_parse_path_value_word(way, api, side) for way in ways)
@@ -107,9 +107,9 @@ def parse_body_words(
         try:
             body = body._replace(value=ValueChecker(api, side).check_body(body.value))
         except EncodeError as failure:
-            fail(f"{body.source}: {failure}", Exit.FAILURE)
+            raise_failure(f"{body.source}: {failure}", Exit.FAILURE)
         except Failure as failure:
-            fail(f"{body.source}: {failure.text}", Exit.FAILURE)
+            raise_failure(f"{body.source}: {failure.text}", Exit.FAILURE)
     return GivenWords(tuple(found), body)
 
 
@@ -165,17 +165,17 @@ def encode_composed_body(
         return encode_json(api.key, version, side, value, layout=layout)
     except EncodeError as failure:
         what = api.name if side == "request" else f"{api.name} response"
-        fail(f"{what} {version}: {failure}", code)
+        raise_failure(f"{what} {version}: {failure}", code)
 
 
-def _read_whole_body(text: str, api: Api, side: Side, env: Environment | None) -> SourceBody:
+def _parse_whole_body_word(text: str, api: Api, side: Side, env: Environment | None) -> SourceBody:
     if text.startswith("{"):
         return extract_body_of_document(parse_json_or_yaml(os.fsencode(text), INLINE), INLINE, api, side)
     if text.startswith("@") and text != "@-":
         name = text[1:]
         return extract_body_of_document(parse_json_or_yaml(read_file(name), name), name, api, side)
     if env is None:
-        fail("there is no standard input to read")
+        raise_failure("there is no standard input to read")
     return extract_body_of_document(parse_json_or_yaml(read_all_stdin(env), STDIN), STDIN, api, side)
 
 
@@ -187,14 +187,14 @@ def read_object_word(text: str, env: Environment) -> tuple[dict[str, Any], str]:
     if isinstance(value, list) and len(value) == 1:
         (value,) = value  # `-o json` prints a single value as a list
     if not isinstance(value, dict):
-        fail(f"{source}: an object is expected", Exit.FAILURE)
+        raise_failure(f"{source}: an object is expected", Exit.FAILURE)
     return value, source
 
 
 def _parse_path_value_word(text: str, api: Api, side: Side) -> PathValueWord:
     match = re.fullmatch(_WORD, text, re.DOTALL)
     if match is None:
-        fail(f'"{text}" is no path=value{_hint_at_meant_word(text, api)}')
+        raise_failure(f'"{text}" is no path=value{_hint_at_meant_word(text, api)}')
     path, operator, rest = match.groups()
     steps = parse_body_path(path)
     field = _find_field_or_tag(api, side, steps, None)
@@ -203,7 +203,7 @@ def _parse_path_value_word(text: str, api: Api, side: Side) -> PathValueWord:
         try:
             value = parse_json(rest)
         except ValueError as failure:
-            fail(f"{path}: no JSON: {failure}")
+            raise_failure(f"{path}: no JSON: {failure}")
     elif operator == ":=@":
         value = parse_json_or_yaml(read_file(rest), rest)
     elif operator == "=@":
@@ -265,7 +265,7 @@ def _convert_file_to_value(data: bytes, field: Field | None, name: str) -> Any:
     if kind == "string":
         return text
     if len(text) > 1000:
-        fail(f"{name}: {len(text)} characters are too many for a {kind}")
+        raise_failure(f"{name}: {len(text)} characters are too many for a {kind}")
     return PlainWord(text.strip())
 
 
@@ -277,7 +277,7 @@ def _find_field_or_tag(api: Api, side: Side, steps: Sequence[Step], version: int
     if tags:
         find_field_at(api, side, steps[:tags], version=version)
     if len(steps) != tags + 2 or not steps[-1].name.isdecimal() or steps[-1].at is not None:
-        fail(f'{".".join(map(str, steps))}: write {TAGS}.7=text or {TAGS}.7:={{"base64":"…"}}')
+        raise_failure(f'{".".join(map(str, steps))}: write {TAGS}.7=text or {TAGS}.7:={{"base64":"…"}}')
     return None
 
 
@@ -295,15 +295,15 @@ def _check_word_value(api: Api, side: Side, word: PathValueWord, field: Field | 
         if field.array and word.steps[-1].at is None:
             if isinstance(value, PlainWord):
                 inner = ".…=" if field.fields else "="
-                fail(f"{path} is an array: write {path}[]{inner}… or {path}:=[…]")
+                raise_failure(f"{path} is an array: write {path}[]{inner}… or {path}:=[…]")
             return checker.check_value(field, value, names)
         if field.fields and isinstance(value, PlainWord):
-            fail(f"{path} is a struct: write {path}.{field.fields[0].name}=… or {path}:={{…}}")
+            raise_failure(f"{path} is a struct: write {path}.{field.fields[0].name}=… or {path}:={{…}}")
         if value is None and not field.array:
             return checker.check_value(field, None, names)
         return checker.check_element(field, value, names)
     except EncodeError as failure:
-        fail(str(failure))
+        raise_failure(str(failure))
 
 
 class _BodyEditor:
@@ -337,9 +337,9 @@ class _BodyEditor:
         place = self._number_appended_elements(steps)
         path = ".".join(map(str, place))
         if path in self.by_words:
-            fail(f"{path} is given twice")
+            raise_failure(f"{path} is given twice")
         if any(before.startswith((f"{path}.", f"{path}[")) for before in self.by_words):
-            fail(f"{path} would overwrite what earlier words have set")
+            raise_failure(f"{path} would overwrite what earlier words have set")
         self.by_words.add(path)
         self._set_value_at(place, value)
         self.set.add(path)
@@ -361,7 +361,9 @@ class _BodyEditor:
             if step.name == TAGS:
                 _find_field_or_tag(self.api, self.side, word.steps, self.version)
                 if self.version not in self.api.message(self.side).flexible:
-                    fail(f"{'.'.join(map(str, word.steps))}: {self.api.name} {self.version} has no tagged fields")
+                    raise_failure(
+                        f"{'.'.join(map(str, word.steps))}: {self.api.name} {self.version} has no tagged fields"
+                    )
                 return (*steps, *word.steps[number:]), None
             field = find_field_at(self.api, self.side, word.steps[: number + 1], version=self.version)
             steps.append(Step(field.name, step.at))
@@ -448,7 +450,7 @@ class _BodyEditor:
         assert step.at is not None
         if step.at > len(elements):
             many = f"{len(elements)} element{'s' if len(elements) != 1 else ''}"
-            fail(f"{'.'.join(map(str, steps))}: {place} has {many}, the next is {place}[{len(elements)}]")
+            raise_failure(f"{'.'.join(map(str, steps))}: {place} has {many}, the next is {place}[{len(elements)}]")
         return elements
 
 

@@ -93,7 +93,7 @@ def parse_record_words(words: Iterable[RecordWord], contents: Contents, now_ms: 
 
     def finish_record() -> None:
         if "value" not in record:
-            raise _usage_failure(f"record {len(entries)} has no value= (value:=null is a tombstone)")
+            raise _make_usage_failure(f"record {len(entries)} has no value= (value:=null is a tombstone)")
         entries.append(ProduceRecord(**{"key": None, **kept, **record}, headers=tuple(headers)))
         kept.update({name: record[name] for name in ("timestamp", "partition") if name in record})
         record.clear()
@@ -135,7 +135,7 @@ def read_word_as_text(word: RecordWord) -> str:
         return word.text
     value = _parse_json_or_refuse(word.text.encode("utf-8", "surrogateescape"), str(word))
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise _usage_failure(f"{word}{word.text} is neither text nor a number")
+        raise _make_usage_failure(f"{word}{word.text} is neither text nor a number")
     return str(value)
 
 
@@ -143,9 +143,9 @@ def read_word_as_number(word: RecordWord, largest: int, *, smallest: int = 0) ->
     """The integer that a word gives. Raises Failure (usage) outside the bounds."""
     text = read_word_as_text(word).strip()
     if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 20:
-        raise _usage_failure(f"{word}{word.text} is no number")
+        raise _make_usage_failure(f"{word}{word.text} is no number")
     if not smallest <= int(text) <= largest:
-        raise _usage_failure(f"{word}{word.text} is outside {smallest} to {largest}")
+        raise _make_usage_failure(f"{word}{word.text} is outside {smallest} to {largest}")
     return int(text)
 
 
@@ -161,7 +161,7 @@ def parse_json_record_lines(lines: bytes, source: str, now_ms: int) -> list[Prod
             place = f"{source}:{index}"
             value = _parse_json_or_refuse(line, place)
             if not isinstance(value, dict):
-                raise _usage_failure(f"{place}: a record is an object")
+                raise _make_usage_failure(f"{place}: a record is an object")
             entries.append(_parse_json_record(value, place, now_ms))
     return entries
 
@@ -169,16 +169,16 @@ def parse_json_record_lines(lines: bytes, source: str, now_ms: int) -> list[Prod
 def _parse_json_record(value: Mapping[str, Any], place: str, now_ms: int) -> ProduceRecord:
     for name in value:
         if name not in _LINE_FIELDS:
-            raise _usage_failure(f"{place}: a record has no {name!r}; it has {', '.join(_LINE_FIELDS)}")
+            raise _make_usage_failure(f"{place}: a record has no {name!r}; it has {', '.join(_LINE_FIELDS)}")
     partition, timestamp = value.get("partition"), value.get("timestamp")
     if partition is not None and (type(partition) is not int or not 0 <= partition <= _INT32_MAX):
-        raise _usage_failure(f"{place}: partition is no number from 0 to {_INT32_MAX}")
+        raise _make_usage_failure(f"{place}: partition is no number from 0 to {_INT32_MAX}")
     if isinstance(timestamp, str):
         timestamp = parse_timestamp_ms(timestamp, now_ms, f"{place}: timestamp")
     elif timestamp is not None and type(timestamp) is not int:
-        raise _usage_failure(f"{place}: timestamp is no number of milliseconds and no time")
+        raise _make_usage_failure(f"{place}: timestamp is no number of milliseconds and no time")
     if "value" not in value:
-        raise _usage_failure(f'{place}: a record without "value" (null is a tombstone)')
+        raise _make_usage_failure(f'{place}: a record without "value" (null is a tombstone)')
     return ProduceRecord(
         _convert_json_to_bytes(value.get("key"), f"{place}: key"),
         _convert_json_to_bytes(value["value"], f"{place}: value"),
@@ -194,10 +194,10 @@ def _parse_json_headers(value: object, place: str) -> Iterator[Header]:
         value = [{"key": key, "value": held} for key, held in value.items()]
     for each in value if isinstance(value, list | tuple) else [value]:
         if not isinstance(each, dict) or not {"key"} <= each.keys() <= {"key", "value"}:
-            raise _usage_failure(f'{place}: headers are a list of {{"key", "value"}} or an object')
+            raise _make_usage_failure(f'{place}: headers are a list of {{"key", "value"}} or an object')
         name = _convert_json_to_bytes(each["key"], f"{place}: header key")
         if name is None:
-            raise _usage_failure(f"{place}: a header has a key")
+            raise _make_usage_failure(f"{place}: a header has a key")
         yield (
             name.decode("utf-8", "surrogateescape"),
             _convert_json_to_bytes(each.get("value"), f"{place}: header value"),
@@ -223,7 +223,7 @@ def _convert_json_to_bytes(value: object, place: str, plain: bytes | None = None
         try:
             return bytes_from_json(value, place)
         except EncodeError as failure:
-            raise _usage_failure(str(failure)) from None
+            raise _make_usage_failure(str(failure)) from None
     return plain if plain is not None else json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -231,10 +231,10 @@ def _parse_json_or_refuse(text: bytes, place: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as failure:
-        raise _usage_failure(f"{place}: no JSON: {failure}") from None
+        raise _make_usage_failure(f"{place}: no JSON: {failure}") from None
 
 
-def _usage_failure(text: str) -> Failure:
+def _make_usage_failure(text: str) -> Failure:
     return Failure(text, Exit.USAGE)
 
 

@@ -20,11 +20,11 @@ __all__ = [
     "TAGS",
     "Step",
     "convert_to_batches_field",
-    "fail",
     "find_field_at",
     "is_record_struct",
     "list_inner_fields",
     "parse_body_path",
+    "raise_failure",
 ]
 
 
@@ -107,7 +107,7 @@ class Step(NamedTuple):
         return f"{self.name}[]" if self.at == APPEND else f"{self.name}[{self.at}]"
 
 
-def fail(text: str, code: Exit = Exit.USAGE) -> NoReturn:
+def raise_failure(text: str, code: Exit = Exit.USAGE) -> NoReturn:
     """Raise Failure with one line of text."""
     raise Failure(text, code)
 
@@ -119,7 +119,7 @@ def parse_body_path(text: str) -> tuple[Step, ...]:
     except ValueError:
         steps = ()
     if not steps or any(len(step.indices) > 1 for step in steps):
-        fail(f'"{text}" is no path (write topics[0].name=… or topics[].name=…)')
+        raise_failure(f'"{text}" is no path (write topics[0].name=… or topics[].name=…)')
     return tuple(
         Step(name, None if not indices else APPEND if indices[0] is None else indices[0]) for name, indices in steps
     )
@@ -141,9 +141,9 @@ def find_field_at(api: Api, side: Side, steps: Sequence[Step], *, version: int |
         if found.kind == RECORDS and (step.at is not None or number + 1 < len(steps)):
             found = convert_to_batches_field(found)
         if step.at is not None and not found.array:
-            fail(f"{_format_path(steps[: number + 1])}: {found.name} is no array, leave out the brackets")
+            raise_failure(f"{_format_path(steps[: number + 1])}: {found.name} is no array, leave out the brackets")
         if step.at is None and found.array and number + 1 < len(steps):
-            fail(f"{_format_path(steps)}: {found.name} is an array, write {found.name}[0] or {found.name}[]")
+            raise_failure(f"{_format_path(steps)}: {found.name} is an array, write {found.name}[0] or {found.name}[]")
         fields = found.fields
     assert found is not None
     return found
@@ -153,8 +153,10 @@ def _refuse_path_into_leaf(field: Field | None, steps: Sequence[Step], number: i
     assert field is not None
     place = _format_path(steps[:number])
     if field.kind == "bytes":
-        fail(f"{_format_path(steps)}: {place} is {field.kind}, write {place}:=JSON, {place}:=@file or {place}=@file")
-    fail(f'{_format_path(steps)}: {place} is {field.kind}, it has no field "{steps[number].name}"')
+        raise_failure(
+            f"{_format_path(steps)}: {place} is {field.kind}, write {place}:=JSON, {place}:=@file or {place}=@file"
+        )
+    raise_failure(f'{_format_path(steps)}: {place} is {field.kind}, it has no field "{steps[number].name}"')
 
 
 def raise_unknown_field(api: Api, side: Side, before: Sequence[str], name: str, version: int | None = None) -> NoReturn:
@@ -165,7 +167,7 @@ def raise_unknown_field(api: Api, side: Side, before: Sequence[str], name: str, 
     elsewhere = find_field_by_any_name(fields, name)
     if elsewhere is not None and version is not None:
         versions = _format_versions(elsewhere.versions & whole & api.message(side).versions)
-        fail(f'{what} {version} has no field "{place}": it is in {versions}')
+        raise_failure(f'{what} {version} has no field "{place}": it is in {versions}')
     folded = name.replace("_", "").replace("-", "").lower()
     deep = next(
         (path for path in _list_fields_at_any_depth(fields) if path[0][-1][0] == folded and len(path[0]) > 1), None
@@ -177,10 +179,10 @@ def raise_unknown_field(api: Api, side: Side, before: Sequence[str], name: str, 
         found = nearest_words(name, [spelling for field in fields for spelling in (field.name, *field.was)])
         field = find_field_by_any_name(fields, found[0]) if found else None
         if field is None:
-            fail(f'{what} has no field "{place}" ({_format_field_names(fields)})')
+            raise_failure(f'{what} has no field "{place}" ({_format_field_names(fields)})')
         meant, versions_of = field.name, field.versions
     versions = _format_versions(versions_of & whole & api.message(side).versions)
-    fail(f'{what} has no field "{place}" (did you mean "{meant}"? it is in {versions})')
+    raise_failure(f'{what} has no field "{place}" (did you mean "{meant}"? it is in {versions})')
 
 
 def find_struct_at(api: Api, side: Side, before: Sequence[str]) -> tuple[Sequence[Field], Versions]:

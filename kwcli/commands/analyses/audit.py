@@ -101,15 +101,15 @@ def command(
     from decoders.analysis.client_compatibility import VERDICTS as OF_CLIENTS
     from decoders.analysis.security_audit import SECURITY_FINDINGS
     from kwcli.analyses.read_ignore_rules import ADVISORY_IDS, read_ignore_rules
-    from kwcli.analyses.run_answer import run_answer
+    from kwcli.analyses.run_analysis import run_analysis
 
     capture.check_usage()
-    _check_subject(subject)
+    _check_audit_subject(subject)
     settings = shown.make_settings(env)
     renderer = _make_renderer(env, subject, settings, connection)
     if subject.ignore_path is not None:
         renderer.ignore = read_ignore_rules(subject.ignore_path, env.now_ns())
-    code = renderer.exit_code_after_check(run_answer(env, settings, capture, filters, renderer))
+    code = renderer.exit_code_after_check(run_analysis(env, settings, capture, filters, renderer))
     ids = SECURITY_FINDINGS if subject.security else ADVISORY_IDS if subject.advisories else OF_CLIENTS
     if not settings.quiet:
         for line in renderer.ignore.list_expired_and_unused_rules(ids):
@@ -119,7 +119,7 @@ def command(
     return code
 
 
-def _check_subject(subject: AuditSubject) -> None:
+def _check_audit_subject(subject: AuditSubject) -> None:
     """Raise Failure where the options ask for several audits, or for a verdict that the audit does not give."""
     from decoders.analysis.advisories.advisory_audit import ADVISORY_VERDICTS
     from decoders.analysis.client_compatibility import VERDICTS as OF_CLIENTS

@@ -7,7 +7,7 @@ import click
 from decoders.named_tuple import NamedTuple
 from kwcli.capture_options import CaptureOptions
 from kwcli.net.config.client_config import ConnectionOptions
-from kwcli.net.connection_options import ConnectingCommand, connection_options_of_others, read_config
+from kwcli.net.connection_options import ConnectingCommand, connection_options_of_others, read_client_config
 from kwcli.options import (
     CHECK_FORMATS,
     FilterOptions,
@@ -94,7 +94,7 @@ def command(
     """
     from decoders.analysis.doctor.finding_kinds import FINDINGS
     from kwcli.analyses.render_doctor_answer import DoctorRenderer, is_cluster_asked_for, parse_thresholds
-    from kwcli.analyses.run_answer import diagnose_cluster, run_answer
+    from kwcli.analyses.run_analysis import diagnose_cluster, run_analysis
 
     live = is_cluster_asked_for(capture, connection)
     if live and (asked.values or asked.schemas):
@@ -114,9 +114,9 @@ def command(
 
         renderer.ignore = read_ignore_rules(asked.ignore_path, env.now_ns())
     if live:
-        done = diagnose_cluster(env, read_config(env, connection), renderer.doctor, renderer)
+        done = diagnose_cluster(env, read_client_config(env, connection), renderer.doctor, renderer)
     else:
-        done = run_answer(env, settings, capture, filters, renderer)
+        done = run_analysis(env, settings, capture, filters, renderer)
     code = renderer.exit_code_after_check(done)
     if not settings.quiet:
         for line in renderer.ignore.list_expired_and_unused_rules(FINDINGS):

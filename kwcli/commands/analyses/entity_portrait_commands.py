@@ -99,7 +99,7 @@ def command(word: str) -> click.Command:
         values: bool = False,
         schemas: SchemaOptions = SchemaOptions(),  # noqa: B008 - a tuple, which never changes
     ) -> int:
-        from kwcli.analyses.run_answer import show_portraits
+        from kwcli.analyses.run_analysis import show_portraits
 
         def make_settings() -> Settings:
             settings = shown.make_settings(env)

@@ -60,7 +60,7 @@ def command(
     """
     from decoders.filters import parse
     from decoders.protocol_facts.kafka_releases import RELEASES
-    from kwcli.analyses.run_answer import run_answer
+    from kwcli.analyses.run_analysis import run_analysis
     from kwcli.names_in_any_spelling import find_release
     from kwcli.report.report_renderer import ReportRenderer, choose_exit_code
 
@@ -75,6 +75,6 @@ def command(
     release = RELEASES[-1] if asked.target is None else find_release(asked.target)
     within = parse(capture.time_filter_text(env, settings.zone)).matches
     renderer = ReportRenderer(env, settings, release, page.html_path, within)
-    code = run_answer(env, settings, capture, filters, renderer)
+    code = run_analysis(env, settings, capture, filters, renderer)
     breaking = 0 if asked.target is None else renderer.breaking
     return choose_exit_code(env, code, breaking, release, quiet=settings.quiet)

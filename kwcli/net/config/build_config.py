@@ -519,14 +519,14 @@ def _find_misspelt_variables(variables: Mapping[str, str]) -> tuple[list[str], l
     if not given:
         return [], []
     from decoders.wire.suggest_similar_words import did_you_mean
-    from kwcli.net.config.unknown_properties import is_about_security
+    from kwcli.net.config.unknown_properties import is_property_about_security
 
     known = {*_map_variables_to_properties(), *_OTHERS}
     lines: tuple[list[str], list[str]] = ([], [])
     for name in given:
         meant = did_you_mean(name, known) if name not in known else ""
         if meant:
-            security = is_about_security(name.removeprefix("KW_").replace("_", ".").lower(), variables[name])
+            security = is_property_about_security(name.removeprefix("KW_").replace("_", ".").lower(), variables[name])
             lines[security].append(f"unknown variable {name}{meant}")
     return lines
 

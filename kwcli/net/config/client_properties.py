@@ -39,7 +39,7 @@ class Property(NamedTuple):
         return tuple(dict.fromkeys((*self.librdkafka, *self.java)))
 
 
-def _row(
+def _make_property(
     meaning: str,
     librdkafka: str,
     java: str,
@@ -65,16 +65,18 @@ def _row(
 
 # meaning, librdkafka spelling, Java spelling, what it does, form of the value
 PROPERTIES: Final[tuple[Property, ...]] = (
-    _row(
+    _make_property(
         "servers",
         "bootstrap.servers metadata.broker.list",
         "bootstrap.servers",
         "brokers to ask first: host:port,…",
         default="localhost:9092",
     ),
-    _row("controllers", "", "bootstrap.controllers", "controllers to ask first, instead of brokers: host:port,…"),
-    _row("client id", "client.id", "client.id", "the client id that requests carry", default="kw"),
-    _row(
+    _make_property(
+        "controllers", "", "bootstrap.controllers", "controllers to ask first, instead of brokers: host:port,…"
+    ),
+    _make_property("client id", "client.id", "client.id", "the client id that requests carry", default="kw"),
+    _make_property(
         "protocol",
         "security.protocol",
         "security.protocol",
@@ -82,7 +84,7 @@ PROPERTIES: Final[tuple[Property, ...]] = (
         values="PLAINTEXT SSL SASL_PLAINTEXT SASL_SSL",
         default="PLAINTEXT",
     ),
-    _row(
+    _make_property(
         "connect timeout",
         "socket.connection.setup.timeout.ms",
         "socket.connection.setup.timeout.ms",
@@ -90,8 +92,10 @@ PROPERTIES: Final[tuple[Property, ...]] = (
         "milliseconds",
         default="5000",
     ),
-    _row("timeout", "", "default.api.timeout.ms", "time for the whole command, in ms", "milliseconds", default="10000"),
-    _row(
+    _make_property(
+        "timeout", "", "default.api.timeout.ms", "time for the whole command, in ms", "milliseconds", default="10000"
+    ),
+    _make_property(
         "output",
         "kw.output",
         "kw.output",
@@ -99,7 +103,7 @@ PROPERTIES: Final[tuple[Property, ...]] = (
         values="text table ndjson json csv yaml fields",
         default="text",
     ),
-    _row(
+    _make_property(
         "version request",
         "api.version.request",
         "",
@@ -107,7 +111,7 @@ PROPERTIES: Final[tuple[Property, ...]] = (
         "flag",
         default="true",
     ),
-    _row(
+    _make_property(
         "version fallback",
         "broker.version.fallback",
         "",
@@ -115,7 +119,7 @@ PROPERTIES: Final[tuple[Property, ...]] = (
         default="0.9.0",
     ),
     # TLS
-    _row(
+    _make_property(
         "authorities",
         "ssl.ca.location",
         "ssl.truststore.location",
@@ -123,33 +127,41 @@ PROPERTIES: Final[tuple[Property, ...]] = (
         "path",
         default="the system's",
     ),
-    _row("authorities", "ssl.ca.pem", "ssl.truststore.certificates", "the authorities themselves, as PEM", "pem"),
-    _row("authorities password", "", "ssl.truststore.password", "password of ssl.truststore.location", secret=True),
-    _row(
+    _make_property(
+        "authorities", "ssl.ca.pem", "ssl.truststore.certificates", "the authorities themselves, as PEM", "pem"
+    ),
+    _make_property(
+        "authorities password", "", "ssl.truststore.password", "password of ssl.truststore.location", secret=True
+    ),
+    _make_property(
         "certificate",
         "ssl.certificate.location ssl.keystore.location",
         "ssl.keystore.location",
         "file of the client's certificate (PEM, PKCS12, JKS), which may hold its key",
         "path",
     ),
-    _row(
+    _make_property(
         "certificate",
         "ssl.certificate.pem",
         "ssl.keystore.certificate.chain",
         "the client's certificate itself, as PEM",
         "pem",
     ),
-    _row(
+    _make_property(
         "certificate password",
         "ssl.keystore.password",
         "ssl.keystore.password",
         "password of ssl.keystore.location",
         secret=True,
     ),
-    _row("key", "ssl.key.location", "", "file of the client's private key (PEM)", "path"),
-    _row("key", "ssl.key.pem", "ssl.keystore.key", "the client's private key itself, as PEM", "pem", secret=True),
-    _row("key password", "ssl.key.password", "ssl.key.password", "password of the client's private key", secret=True),
-    _row(
+    _make_property("key", "ssl.key.location", "", "file of the client's private key (PEM)", "path"),
+    _make_property(
+        "key", "ssl.key.pem", "ssl.keystore.key", "the client's private key itself, as PEM", "pem", secret=True
+    ),
+    _make_property(
+        "key password", "ssl.key.password", "ssl.key.password", "password of the client's private key", secret=True
+    ),
+    _make_property(
         "verify",
         "enable.ssl.certificate.verification",
         "",
@@ -157,7 +169,7 @@ PROPERTIES: Final[tuple[Property, ...]] = (
         "flag",
         default="true",
     ),
-    _row(
+    _make_property(
         "host name check",
         "ssl.endpoint.identification.algorithm",
         "ssl.endpoint.identification.algorithm",
@@ -165,36 +177,40 @@ PROPERTIES: Final[tuple[Property, ...]] = (
         values="https none",
         default="https",
     ),
-    _row("ciphers", "ssl.cipher.suites", "ssl.cipher.suites", "cipher suites of TLS 1.2, by OpenSSL's names"),
-    _row("tls versions", "", "ssl.enabled.protocols", "versions of TLS, with commas between", values="TLSv1.2 TLSv1.3"),
+    _make_property("ciphers", "ssl.cipher.suites", "ssl.cipher.suites", "cipher suites of TLS 1.2, by OpenSSL's names"),
+    _make_property(
+        "tls versions", "", "ssl.enabled.protocols", "versions of TLS, with commas between", values="TLSv1.2 TLSv1.3"
+    ),
     # SASL
-    _row(
+    _make_property(
         "mechanism",
         "sasl.mechanism sasl.mechanisms",
         "sasl.mechanism",
         "how to log in",
         values="PLAIN SCRAM-SHA-256 SCRAM-SHA-512 OAUTHBEARER GSSAPI AWS_MSK_IAM",
     ),
-    _row("username", "sasl.username", "", "user of PLAIN and SCRAM"),
-    _row("password", "sasl.password", "", "password of PLAIN and SCRAM", secret=True),
-    _row("login", "", "sasl.jaas.config", "Java's login module with its options, which say all of this", secret=True),
-    _row(
+    _make_property("username", "sasl.username", "", "user of PLAIN and SCRAM"),
+    _make_property("password", "sasl.password", "", "password of PLAIN and SCRAM", secret=True),
+    _make_property(
+        "login", "", "sasl.jaas.config", "Java's login module with its options, which say all of this", secret=True
+    ),
+    _make_property(
         "service",
         "sasl.kerberos.service.name",
         "sasl.kerberos.service.name",
         "GSSAPI: first part of the broker's principal",
         default="kafka",
     ),
-    _row("principal", "sasl.kerberos.principal", "", "GSSAPI: the client's principal"),
-    _row("keytab", "sasl.kerberos.keytab", "", "GSSAPI: file of keys; else the ticket cache is used", "path"),
-    _row(
+    _make_property("principal", "sasl.kerberos.principal", "", "GSSAPI: the client's principal"),
+    _make_property("keytab", "sasl.kerberos.keytab", "", "GSSAPI: file of keys; else the ticket cache is used", "path"),
+    _make_property(
         "oauth method",
         "sasl.oauthbearer.method",
         "",
         "OAUTHBEARER: where tokens come from",
         values="default oidc",
     ),
-    _row(
+    _make_property(
         "oauth grant",
         "sasl.oauthbearer.grant.type",
         "",
@@ -202,39 +218,43 @@ PROPERTIES: Final[tuple[Property, ...]] = (
         values="client_credentials",
     ),
     # kw's own: nobody else takes a token as it is
-    _row("oauth token", "sasl.oauthbearer.token", "", "OAUTHBEARER: the token itself", secret=True),
-    _row(
+    _make_property("oauth token", "sasl.oauthbearer.token", "", "OAUTHBEARER: the token itself", secret=True),
+    _make_property(
         "oauth endpoint",
         "sasl.oauthbearer.token.endpoint.url",
         "sasl.oauthbearer.token.endpoint.url",
         "OAUTHBEARER: where tokens are asked for, https://… or file:///…",
     ),
-    _row(
+    _make_property(
         "oauth client",
         "sasl.oauthbearer.client.id sasl.oauthbearer.client.credentials.client.id",
         "sasl.oauthbearer.client.credentials.client.id",
         "OAUTHBEARER: who asks the endpoint",
     ),
-    _row(
+    _make_property(
         "oauth secret",
         "sasl.oauthbearer.client.secret sasl.oauthbearer.client.credentials.client.secret",
         "sasl.oauthbearer.client.credentials.client.secret",
         "OAUTHBEARER: the secret of who asks",
         secret=True,
     ),
-    _row("oauth scope", "sasl.oauthbearer.scope", "sasl.oauthbearer.scope", "OAUTHBEARER: the scope to ask for"),
-    _row("oauth extensions", "sasl.oauthbearer.extensions", "", "OAUTHBEARER: what goes with the token: name=text,…"),
-    _row(
+    _make_property(
+        "oauth scope", "sasl.oauthbearer.scope", "sasl.oauthbearer.scope", "OAUTHBEARER: the scope to ask for"
+    ),
+    _make_property(
+        "oauth extensions", "sasl.oauthbearer.extensions", "", "OAUTHBEARER: what goes with the token: name=text,…"
+    ),
+    _make_property(
         "oauth claims", "sasl.oauthbearer.config", "", "OAUTHBEARER: claims of an unsigned token: principal=… scope=…"
     ),
-    _row(
+    _make_property(
         "oauth unsecured",
         "enable.sasl.oauthbearer.unsecure.jwt",
         "",
         "OAUTHBEARER: librdkafka's switch for unsigned tokens; kw needs none",
         "flag",
     ),
-    _row(
+    _make_property(
         "oauth encoding",
         "",
         "sasl.oauthbearer.header.urlencode",
@@ -242,47 +262,55 @@ PROPERTIES: Final[tuple[Property, ...]] = (
         "flag",
         default="false",
     ),
-    _row("oauth authorities", "https.ca.location", "", "file of the authorities of the token endpoint (PEM)", "path"),
-    _row("oauth authorities", "https.ca.pem", "", "the authorities of the token endpoint themselves, as PEM", "pem"),
+    _make_property(
+        "oauth authorities", "https.ca.location", "", "file of the authorities of the token endpoint (PEM)", "path"
+    ),
+    _make_property(
+        "oauth authorities", "https.ca.pem", "", "the authorities of the token endpoint themselves, as PEM", "pem"
+    ),
     # kw's own: the words of the login module and of AWS' tools, as properties
-    _row("aws region", "sasl.aws.region", "", "AWS_MSK_IAM: the cluster's region; else its host names and AWS_REGION"),
-    _row("aws profile", "sasl.aws.profile", "", "AWS_MSK_IAM: a profile of AWS' own files; else the usual credentials"),
-    _row(
+    _make_property(
+        "aws region", "sasl.aws.region", "", "AWS_MSK_IAM: the cluster's region; else its host names and AWS_REGION"
+    ),
+    _make_property(
+        "aws profile", "sasl.aws.profile", "", "AWS_MSK_IAM: a profile of AWS' own files; else the usual credentials"
+    ),
+    _make_property(
         "login handler",
         "",
         "sasl.login.callback.handler.class",
         "Java's class that gets tokens; kw does the work of AWS' own",
     ),
     # The schema registry, by the names of Confluent's serializers
-    _row(
+    _make_property(
         "registry",
         "schema.registry.url",
         "schema.registry.url",
         "the schema registry that is asked where keys and values are decoded: http://HOST:PORT,…",
     ),
-    _row(
+    _make_property(
         "registry user",
         "basic.auth.user.info schema.registry.basic.auth.user.info",
         "basic.auth.user.info schema.registry.basic.auth.user.info",
         "user and password for the schema registry: user:password",
         secret=True,
     ),
-    _row(
+    _make_property(
         "registry credentials",
         "basic.auth.credentials.source schema.registry.basic.auth.credentials.source",
         "basic.auth.credentials.source schema.registry.basic.auth.credentials.source",
         "where user and password for the schema registry are; SASL_INHERIT: those of brokers",
         values="USER_INFO URL SASL_INHERIT",
     ),
-    _row(
+    _make_property(
         "registry token",
         "bearer.auth.token schema.registry.bearer.auth.token",
         "bearer.auth.token schema.registry.bearer.auth.token",
         "token for the schema registry",
         secret=True,
     ),
-    _row("aws role", "sasl.aws.role.arn", "", "AWS_MSK_IAM: the role to assume"),
-    _row("aws session", "sasl.aws.role.session.name", "", "AWS_MSK_IAM: the name of that role's session"),
+    _make_property("aws role", "sasl.aws.role.arn", "", "AWS_MSK_IAM: the role to assume"),
+    _make_property("aws session", "sasl.aws.role.session.name", "", "AWS_MSK_IAM: the name of that role's session"),
 )
 
 # Properties that would change a connection and that kw cannot follow → the reason, given as a warning.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.wire.redact_text import redact_whole_text
 from kwcli.net.config.client_properties import PUBLIC_OPTIONS, Pair, is_hidden_value, redact_urls_in_value
 from kwcli.net.config.merge_settings import SettingSource, merge_setting_sources
-from kwcli.net.config.unknown_properties import redact_name
+from kwcli.net.config.unknown_properties import redact_unless_property_name
 from kwcli.private_files import can_be_changed_by_others, create_private_folder, write_private_file
 from kwcli.run_environment import Environment, Exit, Failure
 from kwcli.user_folders import own_folder
@@ -73,7 +73,7 @@ class Profiles:
         path = self.path_of_profile(name)
         try:
             with open(path, encoding="utf-8") as file:
-                self._check_owner(file.fileno(), path)
+                self._refuse_file_others_can_change(file.fileno(), path)
                 return SettingSource(
                     origin, *client_properties.parse_properties_with_lines(file.read(), java=True), path
                 )
@@ -86,7 +86,7 @@ class Profiles:
         except (OSError, UnicodeDecodeError) as error:
             raise Failure(f"profile {name} cannot be read: {_format_os_error(error)}", Exit.USAGE) from None
 
-    def _check_owner(self, handle: int, path: str) -> None:
+    def _refuse_file_others_can_change(self, handle: int, path: str) -> None:
         """Raise Failure (usage) where another user can change the file, and so send a login elsewhere; as ssh does."""
         places = [(path, os.fstat(handle)), *((each, os.stat(each)) for each in (self._folder, self._above))]
         owners = {0, os.geteuid()}
@@ -223,7 +223,7 @@ def build_properties_row(pairs: Iterable[Pair], *, reveal: bool) -> Row:
     row: Row = {}
     names: dict[str, str] = {}
     for name, value in pairs:
-        title = redact_name(name, value)
+        title = redact_unless_property_name(name, value)
         while names.setdefault(title, name) != name:  # two names with the same parts hidden
             title += "'"
         row[title] = _conceal_secret_value(name, value)

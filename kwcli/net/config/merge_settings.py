@@ -160,15 +160,19 @@ def _report_unused_property(chosen: ChosenSettings, name: str, text: str, place:
         if reason is not None:
             chosen.warnings.append(f"{name} ({place}) is not followed: {reason}")
         return
-    from kwcli.net.config.unknown_properties import is_about_security, propose_property, redact_name
+    from kwcli.net.config.unknown_properties import (
+        is_property_about_security,
+        propose_property,
+        redact_unless_property_name,
+    )
 
-    called = redact_name(name, text)
+    called = redact_unless_property_name(name, text)
     if client_properties.is_irrelevant_property(name):
         chosen.remarks.append(f"{called} ({place}) has no meaning for kw")
     else:
         meant = propose_property(name, text, option=place == "-X") if called != redact_whole_text(name) else ""
         line = f"unknown property {called or 'without a name'} ({place}){meant}"
-        (chosen.faults if is_about_security(name, text) else chosen.warnings).append(line)
+        (chosen.faults if is_property_about_security(name, text) else chosen.warnings).append(line)
 
 
 def _read_jaas_login(value: SettingValue, chosen: ChosenSettings) -> dict[str, SettingValue]:
@@ -189,8 +193,9 @@ def _read_jaas_login(value: SettingValue, chosen: ChosenSettings) -> dict[str, S
         elif name in _IDLE:
             chosen.remarks.append(f"{inner.name_and_place} has no meaning for kw")
         else:
-            from kwcli.net.config.unknown_properties import redact_name
+            from kwcli.net.config.unknown_properties import redact_unless_property_name
 
-            title = f"{redact_name(name, text)} in {value.name}"  # a part of a password, behind a stray quotation mark
+            # A part of a password, behind a stray quotation mark.
+            title = f"{redact_unless_property_name(name, text)} in {value.name}"
             chosen.warnings.append(f"{inner._replace(name=title).name_and_place} is not followed")
     return found

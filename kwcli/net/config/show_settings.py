@@ -20,7 +20,7 @@ from kwcli.net.config.client_properties import (
     redact_urls_in_value,
 )
 from kwcli.net.config.merge_settings import SettingSource, SettingValue, merge_setting_sources
-from kwcli.net.config.unknown_properties import redact_name
+from kwcli.net.config.unknown_properties import redact_unless_property_name
 from kwcli.run_environment import Environment
 
 Row = dict[str, Any]
@@ -127,7 +127,7 @@ def build_rows_in_force(
         if value is not None:
             rows.append(_build_setting_row(meaning, value, sources, reveal))
         elif row is not None and row.default:
-            rows.append(_build_row(row.name, row.default, "default", "default"))
+            rows.append(_build_row_in_force(row.name, row.default, "default", "default"))
     return rows + _build_unused_setting_rows(sources, reveal)
 
 
@@ -142,8 +142,10 @@ def _build_unused_setting_rows(sources: Sequence[SettingSource], reveal: bool) -
             note = (
                 "not followed" if name in UNSUPPORTED else "no meaning for kw" if is_known_property(name) else "unknown"
             )
-            made = _build_row(
-                redact_name(name, text), _redact_unless_revealed(name, text, reveal), *_describe_origin(value, source)
+            made = _build_row_in_force(
+                redact_unless_property_name(name, text),
+                _redact_unless_revealed(name, text, reveal),
+                *_describe_origin(value, source),
             )
             rows.setdefault(made["property"], made | {"note": note})
     return [*rows.values()]
@@ -158,7 +160,7 @@ def _build_setting_row(meaning: str, value: SettingValue, sources: Sequence[Sett
         text = _redact_unless_revealed(
             value.name if value.name in BY_NAME else _BY_MEANING[meaning].name, value.text, reveal
         )
-    return _build_row(value.name, text, *where)
+    return _build_row_in_force(value.name, text, *where)
 
 
 def _redact_unless_revealed(name: str, text: str, reveal: bool) -> Any:
@@ -179,7 +181,7 @@ def _describe_origin(value: SettingValue, source: SettingSource) -> tuple[str, s
     return "environment", value.origin
 
 
-def _build_row(name: str, value: Any, kind: str, where: str) -> Row:
+def _build_row_in_force(name: str, value: Any, kind: str, where: str) -> Row:
     return {"property": name, "value": value, "from": kind, "where": where}
 
 

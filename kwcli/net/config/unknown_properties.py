@@ -99,13 +99,13 @@ _MEANT: Final = {word: written for written, words in _WRITTEN for word in words.
 _NO: Final = frozenset({"", "0", "f", "false", "n", "no", "off"})
 
 
-def is_foreign_word(name: str) -> bool:
+def is_property_of_other_client(name: str) -> bool:
     """Whether another client has a setting of this name: then it is no password in the place of a name."""
     folded = _fold_spelling(name)
     return folded in _SWITCHES or folded in _MEANT
 
 
-def is_about_security(name: str, value: str) -> bool:
+def is_property_about_security(name: str, value: str) -> bool:
     """Whether leaving the property out may leave the connection open, or make its login fail for no visible reason."""
     if any(word.lower() in _WORDS for word in WORD.findall(name)) or _fold_spelling(name) in _SWITCHES:
         return True
@@ -132,10 +132,10 @@ def propose_property(name: str, value: str, *, option: bool = False) -> str:
     near = _find_similar_property(name)
     if near is not None:
         return f' (did you mean "{near}"?)'
-    return ": kw -X list shows all there are" if is_about_security(name, value) else ""
+    return ": kw -X list shows all there are" if is_property_about_security(name, value) else ""
 
 
-def redact_name(name: str, value: str = "") -> str:
+def redact_unless_property_name(name: str, value: str = "") -> str:
     """The name of a property; a text that cannot be one, as a password on a line of its own, is hidden."""
     if is_known_property(name) or not name:
         return name
@@ -149,7 +149,7 @@ def redact_name(name: str, value: str = "") -> str:
 
 def _redact_words(name: str) -> str:
     """A name that is not known, with the words that no property has hidden: `sasl.password-{redacted 7}`."""
-    if is_foreign_word(name):
+    if is_property_of_other_client(name):
         return name
     found = re.findall(WORD, name)
     if not any(map(is_property_word, found)):

@@ -46,15 +46,15 @@ class Scram:
         return f"n,,{self._bare}".encode()
 
     def answer_challenge(self, challenge: bytes) -> bytes | None:
-        fields = _parse_fields(challenge)
+        fields = _parse_scram_fields(challenge)
         if "e" in fields:
             raise SaslRefused(f"the server says {fields['e']}")
         if self._expected:
-            self._check_server(fields)
+            self._check_server_signature(fields)
             return None
-        return self._make_proof(challenge.decode(), fields)
+        return self._make_client_proof(challenge.decode(), fields)
 
-    def _make_proof(self, server_first: str, fields: dict[str, str]) -> bytes:
+    def _make_client_proof(self, server_first: str, fields: dict[str, str]) -> bytes:
         nonce, salt, iterations = (fields.get(name, "") for name in "rsi")
         if "m" in fields:
             raise SaslRefused("the server asks for a SCRAM extension that kw does not know")
@@ -73,13 +73,13 @@ class Scram:
         self._expected = proofs.server_signature
         return f"{final},p={b64encode(proof).decode()}".encode()
 
-    def _check_server(self, fields: dict[str, str]) -> None:
+    def _check_server_signature(self, fields: dict[str, str]) -> None:
         if not compare_digest(_decode_base64(fields.get("v", ""), "signature"), self._expected):
             raise SaslRefused("the server's signature is wrong: the server does not know the password")
         self.done = True
 
 
-def _parse_fields(message: bytes) -> dict[str, str]:
+def _parse_scram_fields(message: bytes) -> dict[str, str]:
     if len(message) > _MESSAGE_SIZE:
         raise SaslRefused(f"the server's SCRAM message has {len(message)} bytes")
     try:

@@ -262,10 +262,10 @@ class BrokerConnection:
             self._session.queue_request(api_key, version, body, respond=respond, header_tags=header_tags)
         )
 
-    def send_raw(self, frame: bytes, *, respond: bool = True) -> Reply:
+    def send_raw_bytes(self, frame: bytes, *, respond: bool = True) -> Reply:
         """Send these bytes as they are, size field and all; the next frame is their answer. Raises Failure."""
         self._renew_login()
-        return self._send_and_await_reply(self._session.queue_raw(frame, respond=respond))
+        return self._send_and_await_reply(self._session.queue_raw_bytes(frame, respond=respond))
 
     # The session's own conversation
 

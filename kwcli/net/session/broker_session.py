@@ -33,7 +33,7 @@ from kwcli.net.explain_connection_end import (
 )
 from kwcli.net.session import BareToken, Steps, TimedFrame
 from kwcli.net.session.frame_reader import BadSize, FrameReader
-from kwcli.net.session.version_negotiation import HIGHEST, Offer, negotiate, probe_old_broker
+from kwcli.net.session.version_negotiation import HIGHEST, Offer, negotiate_versions, probe_old_broker
 
 if TYPE_CHECKING:
     from kwcli.net.sasl.mechanism import Mechanism
@@ -184,7 +184,7 @@ class Session:
     def open(self) -> list[Event]:
         """Begin: queue the first request of the opening."""
         self.phase = SessionPhase.OPENING
-        return self._begin_steps(self._run_opening_steps())
+        return self._begin_own_conversation(self._run_opening_steps())
 
     def is_login_to_be_renewed(self, now_ns: int) -> bool:
         """Whether the login is to be renewed, and can be, before the next request."""
@@ -195,7 +195,7 @@ class Session:
         """Renew the login on the same connection (KIP-368); for a session that is ready and has nothing in flight."""
         if self.phase is not SessionPhase.READY or self._in_flight:
             raise ValueError("a login is renewed between requests")
-        return self._begin_steps(self._run_authentication_steps())
+        return self._begin_own_conversation(self._run_authentication_steps())
 
     def take_outgoing(self) -> Outgoing | None:
         """The next frame to send; None where there is none."""
@@ -213,7 +213,7 @@ class Session:
         """Queue a request; without `respond` no answer is expected (Produce with acks=0)."""
         return self._queue_encoded_request(api_key, version, body, respond=respond, header_tags=header_tags)
 
-    def queue_raw(self, frame: bytes, *, respond: bool) -> Outgoing:
+    def queue_raw_bytes(self, frame: bytes, *, respond: bool) -> Outgoing:
         """Queue bytes as they are, with any size field; the next frame, whatever it is, answers them."""
         out = Outgoing(None, 0, -1, frame, respond=respond, own=False)
         self._queue_frame(out)
@@ -225,7 +225,7 @@ class Session:
         events: list[Event] = []
         try:
             for frame in self._reader.feed(data, now_ns):
-                self._match_frame(frame, events)
+                self._match_frame_to_request(frame, events)
         except BadSize as error:
             raise self._end_session(self._make_bad_size_stop(error)) from None
         return events
@@ -275,7 +275,7 @@ class Session:
     def _run_opening_steps(self) -> Steps:
         old = self.offer is not None and not self.offer.settled
         if self.offer is None:
-            self.offer = yield from negotiate(self._software, *self._identity, self._highest)
+            self.offer = yield from negotiate_versions(self._software, *self._identity, self._highest)
         if self._mechanism is not None:
             yield from self._run_authentication_steps()
         if old:
@@ -292,14 +292,14 @@ class Session:
         self.authenticated = True
         self.renew_ns = at_ns + int(lifetime_ms * RENEW_AFTER * 1_000_000) if lifetime_ms else None
 
-    def _begin_steps(self, steps: Steps) -> list[Event]:
+    def _begin_own_conversation(self, steps: Steps) -> list[Event]:
         events: list[Event] = []
         self._steps = steps
         self._reader.largest = OPENING_FRAME_MAX
-        self._advance_steps(None, events)
+        self._advance_own_conversation(None, events)
         return events
 
-    def _advance_steps(self, answer: TimedFrame | None, events: list[Event]) -> None:
+    def _advance_own_conversation(self, answer: TimedFrame | None, events: list[Event]) -> None:
         """Go on with the session's own conversation until it waits for an answer, or is over."""
         steps = self._steps
         assert steps is not None
@@ -326,7 +326,7 @@ class Session:
                 self._queue_encoded_request(step.api_key, step.version, step.body, own=True)
                 waiting = True
 
-    def _match_frame(self, frame: TimedFrame, events: list[Event]) -> None:
+    def _match_frame_to_request(self, frame: TimedFrame, events: list[Event]) -> None:
         due = self.due
         if due is None:
             raise self._end_session(make_broken_protocol_stop(f"sent {len(frame.data):,} bytes that answer no request"))
@@ -341,7 +341,7 @@ class Session:
         self._in_flight.popleft()
         events.append(ReceivedAnswer(due, frame))
         if due.own:
-            self._advance_steps(frame, events)
+            self._advance_own_conversation(frame, events)
 
     def _make_bad_size_stop(self, error: BadSize) -> ConnectionStop:
         sasl = self._mechanism is not None

@@ -68,7 +68,7 @@ def read_token_answer(status: int, content: bytes) -> OAuthToken:
     except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict):
-        raise TokenRefused(f"answered {status} with no JSON object{_quote_content(content)}")
+        raise TokenRefused(f"answered {status} with no JSON object{_quote_answer_content(content)}")
     token = answer.get("access_token")
     if 200 <= status < 300 and isinstance(token, str) and token:
         return OAuthToken(token.strip(), _parse_lifetime_s(answer.get("expires_in")))
@@ -85,7 +85,7 @@ def _parse_lifetime_s(lifetime: Any) -> float | None:
     return float(min(lifetime, _LIFETIME_MAX_S))
 
 
-def _quote_content(content: bytes) -> str:
+def _quote_answer_content(content: bytes) -> str:
     text = " ".join(content[:_SHOWN].decode("utf-8", "replace").split())
     return f": {text}" if text else ""
 
@@ -176,10 +176,10 @@ def _bound_answers_to_aws() -> None:
         response: Any = importlib.import_module("botocore.awsrequest").AWSResponse
     except ImportError:
         return  # of a signer that asks by other means
-    response.content = property(_bounded_content)
+    response.content = property(_read_content_up_to_limit)
 
 
-def _bounded_content(response: Any) -> bytes:
+def _read_content_up_to_limit(response: Any) -> bytes:
     """The content of an answer to AWS' library, which has turned `content` of its class into this."""
     if response._content is None:
         until, content = time.monotonic() + HTTP_ANSWER_S, bytearray()
@@ -231,7 +231,7 @@ def _request_token_of_endpoint(
 
     Raises Failure.
     """
-    from kwcli.net.http_client import HttpProblem, HttpServer, ask_http
+    from kwcli.net.http_client import HttpProblem, HttpServer, send_http_request
 
     host, tls = url.hostname or "", TlsSettings(authorities=oauth.authorities)
     context = None
@@ -248,7 +248,7 @@ def _request_token_of_endpoint(
     target = (url.path or "/") + (f"?{url.query}" if url.query else "")
     deadline = deadline.limit_to(HTTP_ANSWER_S)
     try:
-        answer = ask_http(server, "POST", target, headers, build_token_request_form(oauth), deadline)
+        answer = send_http_request(server, "POST", target, headers, build_token_request_form(oauth), deadline)
         return read_token_answer(answer.status, answer.body)
     except TokenRefused as refused:
         remedy = "check sasl.oauthbearer.client.id, …client.secret and …scope"

@@ -46,7 +46,7 @@ class Offer(NamedTuple):
     settled: bool = False
 
 
-def negotiate(
+def negotiate_versions(
     software: tuple[str, str],
     cluster_id: str | None = None,
     node_id: int | None = None,
@@ -73,7 +73,7 @@ def negotiate(
                 continue
             raise make_broken_protocol_stop(f"answered ApiVersions {version} with {error}", "is it Kafka?") from None
         answer = response.body
-        ranges = _parse_ranges(answer)
+        ranges = _parse_version_ranges(answer)
         code = answer["error_code"]
         if code == UNSUPPORTED_VERSION and version:
             known = ranges.get(API_VERSIONS)
@@ -122,7 +122,7 @@ def find_impossible_versions(answer: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _parse_ranges(answer: Mapping[str, Any]) -> dict[int, Versions]:
+def _parse_version_ranges(answer: Mapping[str, Any]) -> dict[int, Versions]:
     """API key → versions; an impossible range is left out, of two ranges for one API the first counts."""
     ranges: dict[int, Versions] = {}
     for row in answer["api_keys"]:

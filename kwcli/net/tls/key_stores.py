@@ -157,7 +157,7 @@ def read_pkcs12(content: bytes, password: str | None) -> Jks:
     return Jks([], [*own, *others], store.key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()))
 
 
-def lock_key(key: str, password: str | None, new_password: str) -> str:
+def encrypt_key_with_other_password(key: str, password: str | None, new_password: str) -> str:
     """A PEM key, perhaps locked with `password`, locked with `new_password` instead. Raises StoreError."""
     from cryptography.hazmat.primitives.serialization import (
         BestAvailableEncryption,

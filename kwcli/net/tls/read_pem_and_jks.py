@@ -169,7 +169,7 @@ def _decrypt_key(hidden: bytes, password: str | None) -> bytes:
     at += len(_SUN)
     if hidden.startswith(_NULL, at):
         at += len(_NULL)
-    secret = _read_octets(hidden, at)
+    secret = _read_der_octet_string(hidden, at)
     if len(secret) < 2 * _DIGEST_SIZE:
         raise IndexError
     salt, covered, check = secret[:_DIGEST_SIZE], secret[_DIGEST_SIZE:-_DIGEST_SIZE], secret[-_DIGEST_SIZE:]
@@ -185,7 +185,7 @@ def _decrypt_key(hidden: bytes, password: str | None) -> bytes:
     return key
 
 
-def _read_octets(der: bytes, at: int) -> bytes:
+def _read_der_octet_string(der: bytes, at: int) -> bytes:
     """The OCTET STRING at `at`."""
     reader = _SizedReader(der, at)
     if reader.take_number(1) != 4:

@@ -19,7 +19,12 @@ from decoders.filters import parse
 from decoders.messages.exchange_json import SCHEMA
 from decoders.schema.body_json_form import row_json
 from decoders.wire.format_and_escape_text import format_rfc3339
-from kwcli.output.renderers import WantedPaths, open_renderer, renderer_needs, shows_history
+from kwcli.output.renderers import (
+    WantedPaths,
+    find_paths_read_by_format,
+    open_renderer,
+    shows_facts_of_earlier_exchanges,
+)
 from kwcli.output.short_texts import count_of, find_zone
 from kwcli.reading.sinks.closing_lines import ShownCounts, closing_lines
 from kwcli.reading.sinks.row_output import RowOutput
@@ -52,8 +57,8 @@ class LogRows:
         self._via = plan.via
         self._selection = parse(plan.filter)
         self._settings, self._schemas = self._find_schemas(plan)
-        self.pairer = Pairer(needs=WantedPaths(renderer_needs(plan.settings), self._selection.needs))
-        if self._selection.asks_history or shows_history(plan.settings):
+        self.pairer = Pairer(needs=WantedPaths(find_paths_read_by_format(plan.settings), self._selection.needs))
+        if self._selection.asks_history or shows_facts_of_earlier_exchanges(plan.settings):
             self.pairer.enable_noting_of_earlier_facts()
         self._output = RowOutput(env, prompt=True)
         self._renderer = open_renderer(self._settings, self._output.write)

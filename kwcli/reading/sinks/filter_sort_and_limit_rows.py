@@ -21,7 +21,15 @@ from decoders.messages.connection_end_rows import (
     replace_connection_ends_by_rows,
 )
 from decoders.named_tuple import NamedTuple
-from kwcli.output.renderers import Needs, Renderer, WantedPaths, Write, open_renderer, renderer_needs, shows_history
+from kwcli.output.renderers import (
+    Needs,
+    Renderer,
+    WantedPaths,
+    Write,
+    find_paths_read_by_format,
+    open_renderer,
+    shows_facts_of_earlier_exchanges,
+)
 from kwcli.reading.run_coverage import RunCoverage
 from kwcli.reading.sinks.closing_lines import ShownCounts, is_row_lossy
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
@@ -121,7 +129,12 @@ class ReadingView(NamedTuple):
 def make_format_view(settings: Settings) -> ReadingView:
     """The view of the format that `-o` names."""
     opened = partial(open_renderer, settings)
-    return ReadingView(renderer_needs(settings), opened, remembers=shows_history(settings), has_connection_ends=True)
+    return ReadingView(
+        find_paths_read_by_format(settings),
+        opened,
+        remembers=shows_facts_of_earlier_exchanges(settings),
+        has_connection_ends=True,
+    )
 
 
 def with_metrics_export(

@@ -16,7 +16,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import escape_text
 from decoders.wire.suggest_similar_words import did_you_mean
 from kwcli.net.command_deadline import Deadline
-from kwcli.net.http_client import HttpServer, ask_http
+from kwcli.net.http_client import HttpServer, send_http_request
 from kwcli.output.renderers import open_renderer
 from kwcli.output.short_texts import palette
 from kwcli.output.table import NOTHING, Column, draw_table
@@ -73,7 +73,7 @@ def send_control_request(
     deadline = Deadline(HTTP_ANSWER_S, time.monotonic)
     headers = {"Authorization": f"Bearer {token}"}
     try:
-        response = ask_http(server, method, target, headers, body, deadline, size_max=CONTROL_ANSWER_MAX)
+        response = send_http_request(server, method, target, headers, body, deadline, size_max=CONTROL_ANSWER_MAX)
         answer = json.loads(response.body)
     except TimeoutError:
         raise Failure(f"127.0.0.1:{port} does not answer", Exit.TIMEOUT) from None

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from kwcli.output.output_settings import Settings
     from kwcli.run_environment import Environment, Exit
 
-__all__ = ["run_answer", "show_portraits"]
+__all__ = ["run_analysis", "show_portraits"]
 
 
-def run_answer(
+def run_analysis(
     env: Environment,
     settings: Settings,
     capture: CaptureOptions,
@@ -82,4 +82,4 @@ def show_portraits(
     capture.check_usage()
     settings = make_settings()
     within = parse(capture.time_filter_text(env, settings.zone)).matches
-    return run_answer(env, settings, capture, filters, PortraitRenderer(PORTRAITS[word], settings, name, within))
+    return run_analysis(env, settings, capture, filters, PortraitRenderer(PORTRAITS[word], settings, name, within))

@@ -12,7 +12,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from kwcli.browse.actions import ACTIONS, Place, list_key_labels
 from kwcli.browse.panes.line_pane import LinePane
 
-__all__ = ["ActionProvider", "list_commands", "run_named_action"]
+__all__ = ["ActionProvider", "list_palette_commands", "run_named_action"]
 
 
 class Panes(Protocol):
@@ -47,7 +47,7 @@ class Panes(Protocol):
         """Run an action of a pane."""
 
 
-def list_commands(app: Panes) -> Iterator[SystemCommand]:
+def list_palette_commands(app: Panes) -> Iterator[SystemCommand]:
     """The actions of the table, for the command palette."""
     for action in ACTIONS:
         yield SystemCommand(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
 
-__all__ = ["LOADED_AHEAD", "load_ahead"]
+__all__ = ["LOADED_AHEAD", "import_modules_ahead"]
 
 # What a message, the filter, help, findings, counts and copies need, the first of it first.
 LOADED_AHEAD: Final = (
@@ -27,12 +27,12 @@ LOADED_AHEAD: Final = (
 _EVERY_S: Final = 0.05
 
 
-def load_ahead(set_timer: Callable[[float, Callable[[], None]], Any], at: int = 0) -> None:
+def import_modules_ahead(set_timer: Callable[[float, Callable[[], None]], Any], at: int = 0) -> None:
     """Load the module at this place, and those behind it, each after a pause."""
 
     def load() -> None:
         import_module(LOADED_AHEAD[at])
-        load_ahead(set_timer, at + 1)
+        import_modules_ahead(set_timer, at + 1)
 
     if at < len(LOADED_AHEAD):
         set_timer(_EVERY_S, load)
