@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, Final
+from uuid import UUID
 
 from decoders.protocol_facts.api_keys import (
     END_TXN,
+    FETCH,
     HEARTBEAT,
     INIT_PRODUCER_ID,
+    METADATA,
     PRODUCE,
     WRITE_TXN_MARKERS,
 )
 from tests.analysis.record_scenes import batch_of
 from tests.analysis.scenes import Scene
 
-INVALID_EPOCH: Final = 47
+INVALID_EPOCH, CONSUMER_GROUP_HEARTBEAT = 47, 68
+Parts = tuple[int, ...] | None
 
 
 def write(at: float, scene: Scene, client: str, code: int = 0, **more: Any) -> Scene:
@@ -55,6 +60,56 @@ def late_commits(*spans: float, timeout_ms: int = 4000, marked: bool = True, com
     return scene.ask(at + 30, (HEARTBEAT, 3), {}, {}, client="other")
 
 
+PICKS: Final = UUID(int=77)
+
+
+def beat(at: float, scene: Scene, client: str, epoch: int, owned: Parts = None, told: Parts = None) -> Scene:
+    """A heartbeat of a member: the partitions that it says it owns, and those that it is told to own."""
+
+    def rows(part: Parts) -> list[dict[str, Any]] | None:
+        some = [{"topic_id": PICKS, "partitions": [*part]}] if part else []
+        return None if part is None else some
+
+    asked = {"group_id": "picking", "member_id": f"m-{client}", "member_epoch": epoch, "topic_partitions": rows(owned)}
+    given = None if told is None else {"topic_partitions": rows(told)}
+    answer = {"member_id": f"m-{client}", "member_epoch": max(epoch, 1), "assignment": given}
+    return scene.ask(at, (CONSUMER_GROUP_HEARTBEAT, 1), asked, answer, client=client)
+
+
+def slow_revocation(
+    *, confirms: float = inf, leaves: float = inf, until: float = 35, second: bool = True, reads: float = 8
+) -> Scene:
+    """A member that owns all partitions is told at 20 s to give up half of them, as a second member has come.
+
+    `confirms`, `leaves`: when it says that it owns the other half alone, when it leaves; `reads`: until when it reads.
+    """
+    scene = Scene()
+    topic = {"name": "picks", "topic_id": PICKS, "partitions": []}
+    scene.ask(0, (METADATA, 12), {}, {"topics": [topic]}, client="picker-1")
+    beat(1, scene, "picker-1", 0, (), (0, 1, 2, 3))
+    beat(1.1, scene, "picker-1", 2, (0, 1, 2, 3))
+    for second_ in range(2, round(reads)):
+        part = {"partition_index": 0, "error_code": 0, "high_watermark": 5, "records": b""}
+        asked = {"topics": [{"topic": "picks", "partitions": [{"partition": 0, "fetch_offset": 5}]}]}
+        answer = {"responses": [{"topic": "picks", "partitions": [part]}]}
+        scene.ask(second_, (FETCH, 11), asked, answer, client="picker-1", took=0.5, line=1)
+    if second:
+        beat(18, scene, "picker-2", 0, (), ())
+    at = 5.0
+    while at <= until:
+        if at > leaves:
+            beat(at, scene, "picker-1", -1)
+            leaves, confirms = inf, -inf
+        elif confirms > -inf:
+            given = at > confirms
+            beat(at, scene, "picker-1", 2, (0, 1) if given else None, (0, 1) if at == 20 else None)
+            confirms = inf if given else confirms
+        if second and at >= 20:
+            beat(at + 1, scene, "picker-2", 3)
+        at += 5
+    return scene
+
+
 CLIENT_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("transaction-expired", late_commits(1, 8.2, 8.2), "error"),
@@ -65,9 +120,19 @@ CLIENT_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         *("transaction-expired", late_commits(8.2, marked=False), "error"),
         "its transaction.timeout.ms is 4s: Produce is refused with INVALID_PRODUCER_EPOCH",
     ),
+    (
+        *("revocation-pending", slow_revocation(), "error"),
+        "picker-1 does not give up picks-2, picks-3 of group picking: told so at 14:13:40 UTC, it has not confirmed it"
+        " to the end, for 15s; it has fetched nothing since 14:13:27 UTC, while its heartbeats go on; picker-2 has no"
+        " partition, since 14:13:38 UTC",
+    ),
+    ("revocation-pending", slow_revocation(second=False, reads=34), "warning", "confirmed it to the end, for 15s"),
 ]
 CLIENT_BESIDES: Final[dict[str, set[str]]] = {}
 CLIENT_NEAR: Final[list[tuple[str, Scene]]] = [
     ("transaction-expired", late_commits(3, 2, 3)),
+    ("revocation-pending", slow_revocation(confirms=29)),
+    ("revocation-pending", slow_revocation(leaves=24)),
+    ("revocation-pending", slow_revocation(until=29)),
     ("transaction-expired", late_commits(8.2, commits_before=True, marked=False)),
 ]

@@ -18,6 +18,7 @@ from decoders.analysis.doctor.finding_kinds import FINDINGS
 from kwcli.run_environment import Exit
 from tests.analysis.attack_scenes import ATTACK_SCENES
 from tests.analysis.cause_scenes import CAUSE_SCENES
+from tests.analysis.client_scenes import CLIENT_SCENES
 from tests.analysis.cluster_scenes import CLUSTER_SCENES
 from tests.analysis.faults.actors import Fault
 from tests.analysis.faults.clients import CLIENT_FAULTS
@@ -206,6 +207,7 @@ STAGED: Final = {
             for row in (
                 *ATTACK_SCENES,
                 *CAUSE_SCENES,
+                *CLIENT_SCENES,
                 *CLUSTER_SCENES,
                 *RECORD_SCENES,
                 *SILENCE_SCENES,

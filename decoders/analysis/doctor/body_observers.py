@@ -10,6 +10,7 @@ from decoders.analysis.doctor.groups.observe_share_locks import (
     observe_acknowledged_records,
     observe_acquired_records,
 )
+from decoders.analysis.doctor.groups.pending_revocations import HEARTBEAT_PATHS, observe_assigned_partitions
 from decoders.analysis.doctor.ids_and_logins.observe_addresses import (
     observe_coordinator,
     observe_described_cluster,
@@ -570,7 +571,7 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
         ),
     ),
     LEAVE_GROUP: BodyObserver(observe_group_leave, ("group_id", "members[].reason")),
-    68: _STATIC_BEAT,
+    68: BodyObserver(observe_assigned_partitions, *HEARTBEAT_PATHS),
     76: _BEAT,
     88: _STATIC_BEAT,
     INIT_PRODUCER_ID: BodyObserver(

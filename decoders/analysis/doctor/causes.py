@@ -188,7 +188,14 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     ("codec-too-new", ("read-again", "lag-growing", "group-behind"), _clients),
     *(
         (cause, ("group-behind", "lag-growing"), _groups)
-        for cause in ("start-repeated", "poll-stopped", "rebalance-storm", "requests-pending", "heartbeats-late")
+        for cause in (
+            "revocation-pending",
+            "start-repeated",
+            "poll-stopped",
+            "rebalance-storm",
+            "requests-pending",
+            "heartbeats-late",
+        )
     ),
     *(
         (cause, ("group-behind",), _groups)
@@ -196,6 +203,7 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     ),
     ("throttled", ("group-behind",), _clients),
     ("group-behind", ("lag-growing",), _clients),
+    ("revocation-pending", ("members-idle", "poll-stopped", "assigned-unread", "group-behind", "lag-growing"), _groups),
     ("position-missing", ("offset-out-of-range",), _topics),
     ("topic-unknown", ("offset-out-of-range",), _topics),
     ("group-mixed", ("rebalance-storm", "member-fenced"), _groups),

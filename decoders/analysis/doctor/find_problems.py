@@ -33,6 +33,7 @@ from decoders.analysis.doctor.frequent.frequent_requests import FREQUENT_REQUEST
 from decoders.analysis.doctor.groups.added_partition_findings import ADDED_PARTITIONS
 from decoders.analysis.doctor.groups.ended_lock_findings import ENDED_LOCKS
 from decoders.analysis.doctor.groups.member_findings import MEMBERS
+from decoders.analysis.doctor.groups.pending_revocations import PENDING_REVOCATIONS
 from decoders.analysis.doctor.groups.rebalance_findings import REBALANCES
 from decoders.analysis.doctor.ids_and_logins.id_and_login_findings import (
     IDENTITIES,
@@ -660,6 +661,7 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
         *FREQUENT_REQUESTS,
         *ADDED_PARTITIONS,
         *ENDED_LOCKS,
+        *PENDING_REVOCATIONS,
         _find_unhealthy_partitions,
         _find_replicas_out_of_sync,
         _find_lagging_followers,

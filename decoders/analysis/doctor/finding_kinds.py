@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from decoders.analysis.doctor.kinds.cause_kinds import CAUSE_KINDS
+from decoders.analysis.doctor.kinds.client_kinds import CLIENT_KINDS
 from decoders.analysis.doctor.kinds.cluster_kinds import CLUSTER_KINDS
 from decoders.analysis.doctor.kinds.connection_kinds import CONNECTION_KINDS
 from decoders.analysis.doctor.kinds.finding_kind import SEVERITIES, FindingKind, Severity
@@ -33,6 +34,7 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     **REFUSAL_KINDS,
     **CAUSE_KINDS,
     **PRODUCER_KINDS,
+    **CLIENT_KINDS,
     **LOAD_KINDS,
 }
 

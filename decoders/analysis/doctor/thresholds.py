@@ -45,6 +45,7 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
     "poll.silence": Threshold(5, "s", "a consumer that closes has fetched a moment before"),
     "poll.away": Threshold(1, "s", "a program that changes its subscription joins again at once"),
     "unread.least": Threshold(10, "s", "a consumer asks for all of its partitions within a moment"),
+    "revocation.least": Threshold(10, "s", "a consumer that polls gives up its partitions within a moment"),
     "starts.least": Threshold(3, "times", "a program is started again, and once more, without being stuck"),
     "broker.restart": Threshold(60, "s", "a planned restart takes no longer"),
     "silence.least": Threshold(
