@@ -116,9 +116,9 @@ def _find_members(case: Case, names: dict[str, str]) -> dict[str, list[_Member]]
     found: dict[str, list[_Member]] = defaultdict(list)
     for (group, member, client), some in told.items():
         alive = case.seen.get_observation("alive", group, member)
-        until = max(alive.list_marked_seconds(), default=0) * NS if alive is not None else 0
+        until = alive.last if alive is not None else 0
         session_ns = round(case.limits["heartbeat.session"] * NS)
-        if case.seen.get_observation("part-left", group, member) is not None or until + NS + session_ns < case.last:
+        if case.seen.get_observation("part-left", group, member) is not None or until + session_ns < case.last:
             continue
         (text, seen), others = _find_latest(some)
         said = _find_latest(owned[group, member, client])[0] if owned[group, member, client] else None
@@ -149,7 +149,11 @@ def _find_pending_revocations(case: Case) -> Iterator[Found]:
             about: dict[str, Any] = {"group": group, "client": its.client, "client_id": its.client}
             about["clients"] = [its.client, *sorted({each.client for each in empty} - {its.client})][:LISTED]
             about["topics"] = sorted({names.get(identity, identity) for identity, _ in kept})[:LISTED]
-            about |= {"places": places, "at": format_clock(its.since_ns), "waited": describe_duration(waited // NS * 1000)}
+            about |= {
+                "places": places,
+                "at": format_clock(its.since_ns),
+                "waited": describe_duration(waited // NS * 1000),
+            }
             about["idle"] = _describe_idle_members(empty)
             about["silent"] = _describe_last_fetch(case, members, its)
             whole = Observation()
