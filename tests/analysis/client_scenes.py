@@ -123,10 +123,10 @@ CLIENT_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("revocation-pending", slow_revocation(), "error"),
         "picker-1 does not give up picks-2, picks-3 of group picking: told so at 14:13:40 UTC, it has not confirmed it"
-        " to the end, for 15s; it has fetched nothing since 14:13:27 UTC, while its heartbeats go on; picker-2 has no"
+        " to the end, for 14s; it has fetched nothing since 14:13:27 UTC, while its heartbeats go on; picker-2 has no"
         " partition, since 14:13:38 UTC",
     ),
-    ("revocation-pending", slow_revocation(second=False, reads=34), "warning", "confirmed it to the end, for 15s"),
+    ("revocation-pending", slow_revocation(second=False, reads=34), "warning", "confirmed it to the end, for 14s"),
 ]
 CLIENT_BESIDES: Final[dict[str, set[str]]] = {}
 CLIENT_NEAR: Final[list[tuple[str, Scene]]] = [
