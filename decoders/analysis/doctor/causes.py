@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import NS, Found
-from decoders.analysis.doctor.finding_kinds import SEVERITIES
+from decoders.analysis.doctor.finding_kinds import OTHER, SEVERITIES
 from decoders.exchanges.topic_and_node_names import METADATA_TOPIC
 
 __all__ = ["find_causes", "sort_by_cause"]
@@ -59,6 +59,25 @@ def _groups(found: Found) -> set[str]:
     return {found.values["group"]} if found.values.get("group") else set()
 
 
+def _groups_of_other_protocol(found: Found) -> set[str]:
+    """Groups that a member is refused in as they have members of the other protocol: these have all partitions."""
+    return _groups(found) if found.id != OTHER or found.values.get("other_protocol") else set()
+
+
+def _of_unsure_leave(shared: Callable[[Found], set[str]]) -> Callable[[Found], set[str]]:
+    """What a finding shares with that of a member that left, where nothing says that its program did not poll.
+
+    A note is about what passed in a moment: nobody left for it.
+    """
+
+    def list_shared(found: Found) -> set[str]:
+        if found.id != "poll-stopped":
+            return shared(found) if found.severity != "note" else set()
+        return (shared(found) | (found.values.get("topics_read") or set())) if found.values.get("likely") else set()
+
+    return list_shared
+
+
 def _transactional_ids(found: Found) -> set[str]:
     return {found.values["transactional_id"]} if found.values.get("transactional_id") else set()
 
@@ -84,6 +103,10 @@ def _metadata_log(found: Found) -> set[str]:
 
 # Findings about nodes that are not there, from the surest on.
 _ABSENT: Final = ("broker-restarts", "broker-silent", "broker-down", "broker-gone", "broker-back")
+# Findings about clients that do not get through to brokers.
+_UNREACHED: Final = (
+    *("large-unheard", "answers-unheard", "connection-filtered", "idle-dropped", "login-expired", "login-missing"),
+)
 # What a coordinator answers once the replicas of its log have what it writes, or waits for members that write it.
 _COORDINATED: Final = frozenset(
     {
@@ -180,6 +203,15 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     ("topic-unknown", ("sent-again",), _topics),
     ("name-shared", ("producer-fenced", "answered-with-error", "transactions-abort"), _transactional_ids),
     ("name-shared", ("member-fenced", "rebalance-storm"), _groups),
+    *((cause, ("poll-stopped",), _of_unsure_leave(_topics)) for cause in _ABSENT if cause != "broker-silent"),
+    *(
+        (cause, ("poll-stopped",), _of_unsure_leave(_clients))
+        for cause in ("broker-silent", *_UNREACHED, "throttled", "login-failed", "version-refused")
+    ),
+    *(
+        (cause, ("poll-stopped",), _of_unsure_leave(_groups))
+        for cause in ("coordinator-never", "coordinator-moved", "requests-pending")
+    ),
     ("poll-stopped", ("rebalance-storm", "member-fenced"), _groups),
     ("rebalance-storm", ("member-fenced",), _groups),
     ("throttled", ("quota-exceeded",), _clients),
@@ -202,6 +234,12 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
         for cause in ("name-shared", "position-missing", "assigned-unread", "member-fenced")
     ),
     ("throttled", ("group-behind",), _clients),
+    # Who gets no answer reads nothing.
+    *(
+        (cause, ("group-behind", "lag-growing"), _clients)
+        for cause in ("version-refused", "login-failed", "login-expired", "login-missing", "connection-filtered")
+    ),
+    (OTHER, ("group-behind",), _groups_of_other_protocol),
     ("group-behind", ("lag-growing",), _clients),
     ("revocation-pending", ("members-idle", "poll-stopped", "assigned-unread", "group-behind", "lag-growing"), _groups),
     ("position-missing", ("offset-out-of-range",), _topics),
@@ -233,7 +271,8 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
 def _overlap_in_time(one: Found, other: Found) -> bool:
     if not (one.seen.count and other.seen.count):
         return False
-    return one.seen.first - _SLACK_NS <= other.seen.last and other.seen.first - _SLACK_NS <= one.seen.last
+    begins = [each.values.get("began_ns", each.seen.first) for each in (one, other)]
+    return begins[0] - _SLACK_NS <= other.seen.last and begins[1] - _SLACK_NS <= one.seen.last
 
 
 def find_causes(findings: list[Found]) -> dict[int, list[int]]:

@@ -120,6 +120,9 @@ def diagnose(
     effects: dict[int, list[Row]] = defaultdict(list)
     for place, some in causes.items():
         rows[place]["cause"] = {"id": rows[some[0]]["id"], "title": rows[some[0]]["title"]}
+        followed = FINDINGS[rows[place]["id"]].followed
+        if followed is not None and findings[place].values.get("likely"):
+            rows[place]["meaning"], rows[place]["remedy"] = followed
         for cause in some:
             effects[cause].append(rows[place])
     roots = {place: some[0] for place, some in causes.items()}

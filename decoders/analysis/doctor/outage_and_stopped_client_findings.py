@@ -445,11 +445,11 @@ def _find_stopped_polls(case: Case) -> Iterator[Found]:
             continue
         reading = case.seen.get_observation("reading", client)
         fetched = list(reading.list_marked_seconds()) if reading is not None else []
-        silence = 0
+        silence, began = 0, 0
         for second in seen.list_marked_seconds():
             at = bisect_left(fetched, second + 1)
-            if at:
-                silence = max(silence, second - fetched[at - 1])
+            if at and second - fetched[at - 1] > silence:
+                silence, began = second - fetched[at - 1], fetched[at - 1]
         if silence > case.limits["poll.silence"]:
             joined = case.seen.get_observation("joined", group, client)
             came = joined is not None and joined.most["last"] > seen.first
@@ -457,7 +457,9 @@ def _find_stopped_polls(case: Case) -> Iterator[Found]:
             # Whole seconds are marked: their difference is less than a second too large.
             paused = describe_duration((silence - 1) * 1000)
             what = f"fetched nothing for more than {paused}, then left group {escape_for_sentence(group)}{then}"
-            yield case.make_finding("poll-stopped", seen, what=what, **_make_member_facts(client, group))
+            about = _make_member_facts(client, group) | _describe_likelihood(case, client, group)
+            about["began_ns"] = began * NS
+            yield case.make_finding("poll-stopped", seen, what=what, **about)
             reported.add((group, client))
     for (group, client, _), seen in case.seen.items_of_kind("membership"):
         pauses = _list_pauses(seen)
@@ -467,7 +469,7 @@ def _find_stopped_polls(case: Case) -> Iterator[Found]:
         if away >= case.limits["poll.away"] * NS or any(_POLL_REASON in its for its in _reasons_of_group(case, group)):
             then = f", and came back {_describe_pauses(pauses, seen.count)} on the same connection" if pauses else ""
             what = f"left group {escape_for_sentence(group)} while it went on running{then}"
-            about = _make_member_facts(client, group)
+            about = _make_member_facts(client, group) | _describe_likelihood(case, client, group)
             if seen.most.get("patience"):
                 about["patience"] = f" ({describe_duration(seen.most['patience'])})"
             yield case.make_finding("poll-stopped", seen, what=what, **about)
@@ -501,6 +503,17 @@ _NEVER: Final = 1 << 63
 
 def _make_member_facts(client: str, group: str) -> dict[str, Any]:
     return {"client": client, "client_id": client, "group": group, "clients": [client]}
+
+
+def _describe_likelihood(case: Case, client: str, group: str) -> dict[str, Any]:
+    """Words for how sure it is that a program did not poll: its library may have said so when it left (KIP-800).
+
+    `topics_read` are the topics whose partitions it reads: where it left for what their brokers did.
+    """
+    if any(_POLL_REASON in its for its in _reasons_of_group(case, group)):
+        return {}
+    topics = {str(topic) for (_, topic, _), _ in case.find_items("asked", (0,), (client,))}
+    return {"likely": "likely ", "topics_read": topics}
 
 
 def _reasons_of_group(case: Case, group: str) -> list[str]:

@@ -198,9 +198,14 @@ CLUSTER_KINDS: Final[dict[str, FindingKind]] = {
     "poll-stopped": FindingKind(
         WARNING,
         "{client} {what}",
-        "its program did not call poll() for longer than max.poll.interval.ms{patience}, so its library left the group"
-        " for it; the group rebalances, and records are handled twice",
+        "{likely}its program did not call poll() for longer than max.poll.interval.ms{patience}, so its library left"
+        " the group for it; the group rebalances, and records are handled twice",
         "find what the program waits for between two polls; raise max.poll.interval.ms or lower max.poll.records",
+        followed=(
+            "likely it got nothing in this time because of what is found above, and left then; the group rebalances,"
+            " and records are handled twice",
+            "see to the cause: the member has likely done nothing wrong",
+        ),
     ),
     "fetch-waits": FindingKind(
         NOTE,

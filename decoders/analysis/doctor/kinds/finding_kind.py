@@ -16,10 +16,14 @@ NOTE: Final = "note"
 
 
 class FindingKind(NamedTuple):
-    """How bad a finding of a kind is, its title, what it means and what to do; see finding_kinds.py."""
+    """How bad a finding of a kind is, its title, what it means and what to do; see finding_kinds.py.
+
+    `followed` is what it means and what to do where it is a consequence of another finding, if that is something else.
+    """
 
     severity: Severity
     title: str
     meaning: str = ""
     remedy: str = ""
     went_on: Severity = "note"
+    followed: tuple[str, str] | None = None

@@ -230,11 +230,12 @@ def explain_refusal(
     return {"details": asked + details + said + (changed or ""), **_explain_other_protocol(said), **single, **expired}
 
 
-def _explain_other_protocol(said: str) -> dict[str, str]:
+def _explain_other_protocol(said: str) -> dict[str, Any]:
     """What it means that a group has members of the other protocol (KIP-848), which the error code does not say."""
     if not any(words in said for words in ("Cannot upgrade classic group", "Cannot downgrade consumer group")):
         return {}
     return {
+        "other_protocol": True,
         "meaning": "the group is there, with members that use the other group protocol (KIP-848), and the broker does"
         " not change it while they are in it: whoever comes with this one is refused each time",
         "remedy": "give all members of the group one group.protocol; or let the broker change groups online"
