@@ -271,7 +271,7 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
 def _overlap_in_time(one: Found, other: Found) -> bool:
     if not (one.seen.count and other.seen.count):
         return False
-    begins = [each.values.get("began_ns", each.seen.first) for each in (one, other)]
+    begins: list[int] = [each.values.get("began_ns", each.seen.first) for each in (one, other)]
     return begins[0] - _SLACK_NS <= other.seen.last and begins[1] - _SLACK_NS <= one.seen.last
 
 
