@@ -267,18 +267,19 @@ def outdated(times: int, *, least: int = 3, news: int = 0) -> Scene:
     return scene.ask(1 + times + news, (HEARTBEAT, 3), {"group_id": "g"}, {}, client="shop", line=90)
 
 
-def logged_out(times: int, *, lifetime_ms: int = 8000, pause: float = 9) -> Scene:
+def logged_out(
+    times: int, *, lifetime_ms: int = 8000, pause: float = 9, scene: Scene | None = None, **who: Any
+) -> Scene:
     """Batches on connections with a login of this lifetime, closed after a pause, and sent again on the next one."""
-    scene, at = Scene(), 0.0
+    scene, at = scene or Scene(), 0.0
     for number in range(times):
-        scene.ask(at, (SASL_HANDSHAKE, 1), {"mechanism": "PLAIN"}, {"mechanisms": ["PLAIN"]}, line=number)
-        scene.ask(
-            at + 0.1, (SASL_AUTHENTICATE, 1), {"auth_bytes": b""}, {"session_lifetime_ms": lifetime_ms}, line=number
-        )
+        who["line"] = number
+        scene.ask(at, (SASL_HANDSHAKE, 1), {"mechanism": "PLAIN"}, {"mechanisms": ["PLAIN"]}, **who)
+        scene.ask(at + 0.1, (SASL_AUTHENTICATE, 1), {"auth_bytes": b""}, {"session_lifetime_ms": lifetime_ms}, **who)
         if number:
-            put(scene, at + 0.2, batch_of(1, text=f"{number - 1}-"), number, line=number)
+            put(scene, at + 0.2, batch_of(1, text=f"{number - 1}-"), number, **who)
         at += pause
-        put(scene, at, batch_of(1, text=f"{number}-"), number, line=number, took=0.01, ends=FIN)
+        put(scene, at, batch_of(1, text=f"{number}-"), number, took=0.01, ends=FIN, **who)
         at += 0.1
     return scene
 
@@ -509,7 +510,7 @@ CAUSE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         "login-expired",
         logged_out(5),
         "warning",
-        "app does not log in again: 10.0.0.9:9092 closes 5 of its connections 8s",
+        "app does not log in again: 10.0.0.9:9092 closes 5 of its connections,",
     ),
     ("sent-twice", logged_out(5, lifetime_ms=0), "warning", "app sent 4 batches to orders again without idempotence"),
     (

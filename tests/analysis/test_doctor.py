@@ -961,7 +961,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ("login-missing", refused(1), "warning", "10.0.0.9:9092 closes the connection on the first request of app"),
     (
         *("login-expired", logged_in(60_000, 30, 61, answered=1), "warning"),
-        "app does not log in again: 10.0.0.9:9092 closes 1 of its connections 60s after the login",
+        "app does not log in again: 10.0.0.9:9092 closes 1 of its connections, whose logins are older than 60s",
     ),
     (
         *("broker-gone", listings(((1, 2), (1, 2)), ((1,), (1,)), ((1,), (1,))), "error"),

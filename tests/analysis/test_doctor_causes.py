@@ -12,6 +12,7 @@ from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.observations import Observation
 from decoders.exchanges.exchange import Ended
 from decoders.protocol_facts.api_keys import FETCH, LEAVE_GROUP
+from tests.analysis.cause_scenes import logged_out
 from tests.analysis.scenes import BEGUN, Scene
 from tests.analysis.silence_scenes import waiting
 
@@ -73,3 +74,13 @@ def test_a_group_is_behind_because_a_member_is_refused(cause: str, about: dict[s
     seen.count_occurrence_at(BEGUN)
     behind = Found("group-behind", "warning", seen, {"group": "billing", "clients": ["mail"]})
     assert find_causes([Found(cause, "error", seen, about), behind]) == ({1: [0]} if folded else {})
+
+
+@pytest.mark.parametrize(("lifetime_ms", "titles"), [(8000, 1), (7000, 2)])
+def test_clients_whose_logins_run_out_for_one_setting_are_one_finding(lifetime_ms: int, titles: int) -> None:
+    scene = logged_out(4, scene=logged_out(5, client="push"), client="pull", lifetime_ms=lifetime_ms)
+    found = [row for row in rows_of(scene) if row["id"] == "login-expired"]
+    assert len(found) == titles
+    assert [name for row in found for name in row["clients"]] == ["push", "pull"]
+    if titles == 1:
+        assert "push, pull do not log in again: 10.0.0.9:9092 closes 9 of their connections" in found[0]["title"]

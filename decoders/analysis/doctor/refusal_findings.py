@@ -235,13 +235,14 @@ def _find_unanswered_requests(case: Case) -> Iterator[Found]:
             by_link[client, broker].append((key, version, closed, seen))
     closed_at_once = _find_hosts_closed_at_once(case)
     yield from closed_at_once.values()
+    expired: dict[tuple[str, str], list[tuple[int, Observation]]] = {}
     for (client, broker), some in by_link.items():
         if sum(seen.count for *_, seen in some) <= _count_closed_at_once(
             closed_at_once, client, hosts[client, broker], broker
         ):
             continue
         if (client, broker) in ended:
-            yield ended[client, broker]
+            expired[client, broker] = ended[client, broker]
         elif _is_login_missing(case, client, broker, [seen for *_, seen in some]):
             yield _make_missing_login(case, client, broker, some)
         else:
@@ -249,6 +250,7 @@ def _find_unanswered_requests(case: Case) -> Iterator[Found]:
             if without:
                 yield _make_missing_login(case, client, broker, without)
             yield from _find_closed_requests(case, client, broker, [each for each in some if each not in without])
+    yield from _find_expired_logins(case, expired)
 
 
 # The lowest version of Fetch that Kafka 4.0 serves, and what is said of brokers that begin there, as others may too.
@@ -469,8 +471,8 @@ def _make_missing_login(case: Case, client: str, broker: str, some: list[tuple[i
     return Found("login-missing", severity, whole, about | {"tally": _format_closed_count(whole.count, whole.count)})
 
 
-def _find_ended_sessions(case: Case) -> Iterator[tuple[tuple[str, str], Found]]:
-    """Logins whose lifetime ran out: a finding for each client and broker where all unanswered requests are theirs."""
+def _gather_ended_sessions(case: Case) -> dict[tuple[str, str], list[tuple[int, Observation]]]:
+    """Client and broker, where all unanswered requests came after logins had run out → lifetimes in ms, sessions."""
     by_link: dict[tuple[str, str], list[tuple[int, Observation]]] = defaultdict(list)
     others: set[tuple[str, str]] = set()
     for (client, broker, _), seen in case.seen.items_of_kind("session"):
@@ -481,17 +483,26 @@ def _find_ended_sessions(case: Case) -> Iterator[tuple[tuple[str, str], Found]]:
             by_link[client, broker].append((lifetime_ms, seen))
         else:
             others.add((client, broker))
-    for (client, broker), some in by_link.items():
-        if (client, broker) in others:
-            continue
-        whole = merge_observations(seen for _, seen in some)
-        about = {"client": client, "clients": [client], "broker": broker, "connections": f"{len(some):,}"}
-        about["lifetime"] = describe_duration(max(lifetime for lifetime, _ in some))
-        yield (client, broker), case.make_finding("login-expired", whole, **about)
+    return {link: some for link, some in by_link.items() if link not in others}
 
 
-def _gather_ended_sessions(case: Case) -> dict[tuple[str, str], Found]:
-    return dict(_find_ended_sessions(case))
+def _find_expired_logins(case: Case, links: Mapping[tuple[str, str], list[tuple[int, Observation]]]) -> Iterator[Found]:
+    """Logins whose lifetime ran out: one finding for all clients with one lifetime, as it is a setting of brokers."""
+    by_lifetime: dict[int, dict[tuple[str, str], list[Observation]]] = defaultdict(dict)
+    for link, some in links.items():
+        by_lifetime[max(lifetime for lifetime, _ in some)][link] = [seen for _, seen in some]
+    for lifetime, its in by_lifetime.items():
+        whole = merge_observations(seen for sessions in its.values() for seen in sessions)
+        counts: dict[str, int] = defaultdict(int)
+        for (client, _), sessions in its.items():
+            counts[client] += len(sessions)
+        clients, brokers = sort_names_by_count(counts), sorted({broker for _, broker in its})
+        about: dict[str, Any] = {"clients": clients[:LISTED], "broker": brokers[0] if len(brokers) == 1 else None}
+        about |= {"client": clients, "at": brokers, "connections": f"{sum(counts.values()):,}"}
+        about["verb"], about["whose"] = ("does", "its") if len(clients) == 1 else ("do", "their")
+        about["closes"] = "closes" if len(brokers) == 1 else "close"
+        about["lifetime"] = describe_duration(lifetime)
+        yield case.make_finding("login-expired", whole, **about)
 
 
 def are_writes_lost_with_sessions(case: Case, client: str) -> bool:

@@ -153,7 +153,8 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
     ),
     "login-expired": FindingKind(
         WARNING,
-        "{client} does not log in again: {broker} closes {connections} of its connections {lifetime} after the login",
+        "{client} {verb} not log in again: {at} {closes} {connections} of {whose} connections, whose logins are older"
+        " than {lifetime}",
         "the broker ends a session after connections.max.reauth.ms (session_lifetime_ms in its answer, KIP-368), and"
         " closes the connection on the next request, which it does not handle",
         "upgrade the client to one that logs in again by itself, or raise connections.max.reauth.ms",
