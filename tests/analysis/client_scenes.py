@@ -11,12 +11,15 @@ from decoders.protocol_facts.api_keys import (
     FETCH,
     HEARTBEAT,
     INIT_PRODUCER_ID,
+    LIST_OFFSETS,
     METADATA,
     PRODUCE,
     WRITE_TXN_MARKERS,
 )
+from decoders.records.encode_batches import encode_batch
+from decoders.records.record_and_batch import Batch, Record
 from tests.analysis.record_scenes import batch_of
-from tests.analysis.scenes import Scene
+from tests.analysis.scenes import BEGUN, MS, NS, Scene
 
 INVALID_EPOCH, CONSUMER_GROUP_HEARTBEAT = 47, 68
 Parts = tuple[int, ...] | None
@@ -110,6 +113,35 @@ def slow_revocation(
     return scene
 
 
+def stamped(stamp: int, *, batches: int = 20, step: int = 5, appended: bool = False, reads: bool = False) -> Scene:
+    """Batches with a timestamp that is so many units (ms, s) after 1970, one a second.
+
+    `step`: by how much the log's begin goes on each second; `appended`: the broker gives its own time; `reads`: a
+    consumer comes every 8 s, finds its position gone, and asks where the log begins.
+    """
+    scene = Scene()
+    for at in range(batches):
+        records = [Record(at * 5 + number, stamp + at, None, b"x") for number in range(5)]
+        part = {"index": 0, "records": encode_batch(records, Batch())}
+        asked = {"acks": -1, "topic_data": [{"name": "meters", "partition_data": [part]}]}
+        answer = {"index": 0, "base_offset": at * 5, "log_start_offset": max(at - 2, 0) * step}
+        answer["log_append_time_ms"] = BEGUN // MS + at * 1000 if appended else -1
+        scene.ask(
+            at, (PRODUCE, 8), asked, {"responses": [{"name": "meters", "partition_responses": [answer]}]}, client="gw"
+        )
+    for number, at in enumerate([0, *range(5, batches, 8)] if reads else []):
+        begin, position = max(at - 2, 0) * step, max(at - 8, 0) * step + 2
+        part = {"partition_index": 0, "error_code": 1, "high_watermark": -1, "records": b""}
+        wanted = {"topics": [{"topic": "meters", "partitions": [{"partition": 0, "fetch_offset": position}]}]}
+        answers: dict[str, Any] = {"responses": [{"topic": "meters", "partitions": [part]}]}
+        if number:
+            scene.ask(at + 0.1, (FETCH, 11), wanted, answers, client="tariff")
+        listed = {"topics": [{"name": "meters", "partitions": [{"partition_index": 0, "timestamp": -2}]}]}
+        found = {"topics": [{"name": "meters", "partitions": [{"partition_index": 0, "offset": begin}]}]}
+        scene.ask(at + 0.2, (LIST_OFFSETS, 5), listed, found, client="tariff")
+    return scene
+
+
 CLIENT_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("transaction-expired", late_commits(1, 8.2, 8.2), "error"),
@@ -126,11 +158,29 @@ CLIENT_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         " to the end, for 14s; it has fetched nothing since 14:13:27 UTC, while its heartbeats go on; picker-2 has no"
         " partition, since 14:13:38 UTC",
     ),
+    (
+        *("timestamps-early", stamped(BEGUN // NS), "error"),
+        "records that gw writes to meters have timestamps of 1970-01-21: 1790000019 is the time of the capture in"
+        " seconds, not in milliseconds; the log of meters-0 began at 0, and 19s later at 85",
+    ),
+    ("timestamps-early", stamped(BEGUN // NS, step=0), "warning", "gw writes to meters have timestamps of 1970-01-21:"),
+    ("timestamps-early", stamped(631_152_000_000), "error", "gw writes to meters have timestamps of 1990-01-01; the"),
+    (
+        *("timestamps-early", stamped(BEGUN // NS, reads=True), "error"),
+        "1790000019 is the time of the capture in seconds",
+    ),
+    (
+        *("offset-out-of-range", stamped(BEGUN // MS, batches=22, reads=True), "error"),
+        "the position 67 of partition 0 is before the begin of the log, 95: retention",
+    ),
     ("revocation-pending", slow_revocation(second=False, reads=34), "warning", "confirmed it to the end, for 14s"),
 ]
-CLIENT_BESIDES: Final[dict[str, set[str]]] = {}
+CLIENT_BESIDES: Final[dict[str, set[str]]] = {"timestamps-early": {"offset-out-of-range"}}
 CLIENT_NEAR: Final[list[tuple[str, Scene]]] = [
     ("transaction-expired", late_commits(3, 2, 3)),
+    ("timestamps-early", stamped(BEGUN // NS, appended=True)),
+    ("timestamps-early", stamped(BEGUN // MS - 9 * 365 * 86_400_000)),  # records of nine years ago are copied
+    ("timestamps-early", stamped(631_152_000_000, batches=2)),
     ("revocation-pending", slow_revocation(confirms=29)),
     ("revocation-pending", slow_revocation(leaves=24)),
     ("revocation-pending", slow_revocation(until=29)),

@@ -49,6 +49,7 @@ from decoders.analysis.doctor.observe_positions import (
     observe_unread_answer,
 )
 from decoders.analysis.doctor.records.damaged_batches import observe_damaged_batch
+from decoders.analysis.doctor.records.early_timestamps import EARLIEST_MS, observe_early_timestamp
 from decoders.analysis.doctor.refused.explain_expired_transactions import observe_abort_markers
 from decoders.analysis.doctor.refused.explain_foreign_nodes import INCONSISTENT_CLUSTER_ID
 from decoders.analysis.doctor.refused.observe_changes import CHANGING, observe_changes
@@ -145,6 +146,7 @@ class BodyObserver(NamedTuple):
 
 def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> list[str]:  # noqa: C901  # one loop, few calls
     raw, time_ns = exchange.request_raw, exchange.time_ns
+    now_ms = time_ns // NS_PER_MS
     answered = exchange.outcome != "no_response_expected"
     # DUPLICATE_SEQUENCE_NUMBER is no error to clients, but says that the batch is not stored.
     refused = error_codes_by_partition(exchange, all_codes=True) if exchange._error_codes else {}
@@ -200,8 +202,8 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
                     seen.sampled_keys.add_batch(seen, client, (topic, number), raw, head)
                 if codec == "none":
                     plain += its_size
-                if code or magic < 2 or not sound or newest is None or newest * NS_PER_MS > time_ns:
-                    packed_refused |= _observe_batch_head(seen, exchange, client, topic, (head, code))
+                if code or magic < 2 or not sound or newest is None or not EARLIEST_MS <= newest <= now_ms:
+                    packed_refused |= _observe_batch_head(seen, exchange, client, place, (head, code))
             if size and number is not None:
                 sizes = its.sizes
                 if sizes is not None and its.name in sizes:
@@ -248,15 +250,17 @@ def _read_offsets_of_answer(answer: Any) -> dict[tuple[Any, Any], int]:
 
 
 def _observe_batch_head(
-    seen: Observations, exchange: Exchange, client: str, topic: str | None, batch: tuple[BatchHead, int]
+    seen: Observations, exchange: Exchange, client: str, place: tuple[str | None, Any], batch: tuple[BatchHead, int]
 ) -> bool:
     """Observe the format, checksum and time stamp of a batch, answered with an error code; True: LZ4 was refused."""
-    head, code = batch
+    (topic, _), (head, code) = place, batch
     if head.magic < 2:
         seen.get_or_make("old-format", client, topic, "produces").count_exchange(exchange)
     if not head.sound:
         seen.get_or_make("crc", client, topic, "produced").count_exchange(exchange)
     elif head.max_timestamp is not None and head.max_timestamp > 0:
+        if head.max_timestamp < EARLIEST_MS and not code:
+            observe_early_timestamp(seen, exchange, client, place, (head.max_timestamp, head.records))
         _observe_time_stamp(seen, exchange, client, head.max_timestamp * NS_PER_MS - exchange.time_ns, code)
     if code == UNSUPPORTED_COMPRESSION:
         seen.get_or_make("codec-refused", client, topic).count_name("codecs", f"{head.codec} in {exchange.api_version}")

@@ -242,6 +242,7 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     (OTHER, ("group-behind",), _groups_of_other_protocol),
     ("group-behind", ("lag-growing",), _clients),
     ("revocation-pending", ("members-idle", "poll-stopped", "assigned-unread", "group-behind", "lag-growing"), _groups),
+    ("timestamps-early", ("offset-out-of-range", "read-past", "timestamp-refused"), _topics),
     ("position-missing", ("offset-out-of-range",), _topics),
     ("topic-unknown", ("offset-out-of-range",), _topics),
     ("group-mixed", ("rebalance-storm", "member-fenced"), _groups),

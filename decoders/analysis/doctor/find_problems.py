@@ -53,6 +53,7 @@ from decoders.analysis.doctor.position_findings import (
     list_holding_transactions,
 )
 from decoders.analysis.doctor.records.damaged_batches import DAMAGED_BATCHES
+from decoders.analysis.doctor.records.early_timestamps import EARLY_TIMESTAMPS
 from decoders.analysis.doctor.refusal_findings import REFUSALS
 from decoders.analysis.doctor.refused.errors_with_codes import describe_other_successes
 from decoders.analysis.doctor.refused.explain_positions_outside import explain_position_outside
@@ -681,6 +682,7 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     ),
     *(
         *DAMAGED_BATCHES,
+        *EARLY_TIMESTAMPS,
         _find_bad_records,
         _find_inefficient_producers,
         *SEQUENCES,

@@ -9,6 +9,14 @@ from decoders.analysis.doctor.kinds.finding_kind import ERROR, FindingKind
 __all__ = ["CLIENT_KINDS"]
 
 CLIENT_KINDS: Final[dict[str, FindingKind]] = {
+    "timestamps-early": FindingKind(
+        ERROR,
+        "records that {client} writes to {topic} have timestamps of {day}{unit}{moved}",
+        "retention by time goes by timestamps: it takes such records for many years old and deletes them soon after"
+        " they are written, so that readers lose those that they have not read yet",
+        "{why} a mistake of the program: give it milliseconds since 1970 (System.currentTimeMillis()); or set"
+        " message.timestamp.type=LogAppendTime for the topic; message.timestamp.before.max.ms refuses such records",
+    ),
     "revocation-pending": FindingKind(
         ERROR,
         "{client} does not give up {places} of group {group}: told so at {at}, it has not confirmed it to the end, for"

@@ -35,7 +35,7 @@ def explain_place_outside(
 
     Empty where no number of the capture says on which side of the log it is.
     """
-    (at, position), _ = outside.edges["position"]
+    at, position = _choose_event(case, topic, number, outside)
     side = _find_side(case, topic, number, position, at)
     if side is None:
         return {}
@@ -45,6 +45,11 @@ def explain_place_outside(
     state = f": the {of or f'position {position:,} of'} partition {number} is {words}"
     about: dict[str, Any] = {"group": group}
     if not is_behind:
+        about["meaning"] = "records of the partition were deleted before this reader had them: it does not get them"
+        about["remedy"] = (
+            "have the consumer read more often than retention deletes, or keep records for longer (retention.ms,"
+            " retention.bytes); consumers go on as auto.offset.reset says, and stop with none"
+        )
         return about | {"reset": state}
     if group is not None:
         state += _describe_setting(case, group, topic, number, position) + _describe_starts(case, group, client, topic)
@@ -62,6 +67,16 @@ def explain_place_outside(
     return about | {"reset": state}
 
 
+def _choose_event(case: Case, topic: str | None, number: int, outside: Observation) -> tuple[int, int]:
+    """Time and position of the first refused Fetch; of the last one, if only this came just before a known begin."""
+    first, last = outside.edges["position"]
+    log = case.seen.get_observation("log", topic, number)
+    starts = log.edges.get("start") if log is not None else None
+    if _find_offsets_around(starts, first[0], _SOON_NS)[1] is None and first != last:
+        return last if _find_offsets_around(starts, last[0], _SOON_NS)[1] is not None else first
+    return first
+
+
 def _find_side(case: Case, topic: str | None, number: int, position: int, at: int) -> tuple[bool, str] | None:
     """Whether a position is behind the log's end at a time, and words for that; None where that is not known."""
     log = case.seen.get_observation("log", topic, number)
@@ -71,9 +86,11 @@ def _find_side(case: Case, topic: str | None, number: int, position: int, at: in
     )
     _, end_soon = _find_offsets_around(edges.get("end"), at, _SOON_NS)
     start = start_before if start_after is None else start_after
+    begun = max((when for when, offset in edges.get("start", ()) if offset == start), default=at)
+    dated = f" at {format_clock(begun)}" if begun > at + _SOON_NS else ""
     removed = "retention (or DeleteRecords) removed its records before they were read"
     if start is not None and position < start:
-        return False, f"before the begin of the log, {start:,}: {removed}"
+        return False, f"before the begin of the log, {start:,}{dated}: {removed}"
     # A log only grows: it ended at no more than it ended at later, and at no less than before.
     if end_after is not None and position > end_after:
         return True, f"behind the end of the log, {end_after:,}"
