@@ -71,6 +71,7 @@ from tests.analysis.silence_scenes import (
     member_lost,
     two_went_away,
 )
+from tests.analysis.topology_scenes import TOPOLOGY_BESIDES, TOPOLOGY_NEAR, TOPOLOGY_SCENES
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw, world
 from tests.exchanges.test_remarks import batch_of_lz4
@@ -715,11 +716,12 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     *REFUSAL_SCENES,
     *CAUSE_SCENES,
     *FURTHER_SCENES,
+    *TOPOLOGY_SCENES,
     *SILENCE_SCENES,
     # finding, scene, severity, text in the title
     ("topic-unknown", asked_again(4), "error", "topic ordres does not exist (did the client mean orders?)"),
     ("topic-unknown", asked_again(2), "warning", "topic ordres"),
-    ("topic-unknown", asked_again(4, metadata(topic("ordres"))), "note", "topic ordres does not exist"),
+    ("topic-unknown", asked_again(4, metadata(topic("ordres"))), "note", "topic ordres did not exist for a moment"),
     (
         "access-denied",
         Scene().ask(0, META, {"topics": [{"name": "pay"}]}, metadata(topic("pay", code=29))),
@@ -1129,6 +1131,7 @@ BESIDES = {
     **REFUSAL_BESIDES,
     **CAUSE_BESIDES,
     **FURTHER_BESIDES,
+    **TOPOLOGY_BESIDES,
     **SILENCE_BESIDES,
     **NETWORK_BESIDES,
 }
@@ -1142,6 +1145,7 @@ NEAR: list[tuple[str, Scene]] = [
     *REFUSAL_NEAR,
     *CAUSE_NEAR,
     *FURTHER_NEAR,
+    *TOPOLOGY_NEAR,
     *SILENCE_NEAR,
     *NETWORK_NEAR,
     ("tls-refused", refused_alert(b"")),
@@ -1361,7 +1365,7 @@ def test_batches_of_an_older_state_are_taken_for_batches_sent_again() -> None:
     older = [[number, fields[:8]] for number, fields in state]
     resumed = [*SentBatches.make_resumed(older).find_batches_sent_again()]
     added = dict.fromkeys(("checksums", "ended", "newest_ms", "first", "offsets"))
-    unknown: dict[str, Any] = {**added, "epoch": -1, "records": 0, "senders": 1}
+    unknown: dict[str, Any] = {**added, "place": (None, -1, -1), "epoch": -1, "records": 0, "senders": 1}
     known = [*sent_batches.find_batches_sent_again()]
     for its in known:
         for name, value in unknown.items():

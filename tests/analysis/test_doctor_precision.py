@@ -30,6 +30,7 @@ from tests.analysis.incidents.recording import NETWORK_INCIDENTS
 from tests.analysis.network_scenes import NETWORK_SCENES
 from tests.analysis.record_scenes import RECORD_SCENES
 from tests.analysis.silence_scenes import SILENCE_SCENES
+from tests.analysis.topology_scenes import TOPOLOGY_SCENES
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import kw
 
@@ -212,6 +213,7 @@ STAGED: Final = {
                 *RECORD_SCENES,
                 *SILENCE_SCENES,
                 *NETWORK_SCENES,
+                *TOPOLOGY_SCENES,
             )
         }
         - {"written-twice"}

@@ -55,6 +55,11 @@ from decoders.analysis.doctor.refused.explain_foreign_nodes import INCONSISTENT_
 from decoders.analysis.doctor.refused.observe_changes import CHANGING, observe_changes
 from decoders.analysis.doctor.refused.observe_refusals import FETCH_OF_ZSTD, TOO_LARGE, UNSUPPORTED_COMPRESSION
 from decoders.analysis.doctor.resent_batches import make_evidence_of_exchange
+from decoders.analysis.doctor.topology.observe_topology import (
+    observe_created_topics,
+    observe_rack_of_client,
+    observe_streams_heartbeat,
+)
 from decoders.analysis.exchange_facts import (
     CONSUMER,
     NS_PER_MS,
@@ -72,6 +77,7 @@ from decoders.protocol_facts.api_keys import (
     ALTER_CONFIGS,
     ALTER_PARTITION,
     ALTER_USER_SCRAM_CREDENTIALS,
+    CREATE_TOPICS,
     DELETE_TOPICS,
     DESCRIBE_CLUSTER,
     END_TXN,
@@ -311,6 +317,8 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
     if replica != CONSUMER:
         _observe_follower_lag(seen, exchange, replica, answer, positions)
         return None
+    if request.get("rack_id"):
+        observe_rack_of_client(seen, exchange, client, request["rack_id"])
     reading = seen.get_or_make("reading", client)
     second = reading.most.get("second")
     # A broker holds a Fetch for as long as there is no record.
@@ -495,7 +503,6 @@ _NODES: Final = ("node_id", "host", "port")
 _LED: Final = ("partition_index", "leader", "leader_epoch")
 _OF_BEAT: Final = ("group_id", "member_id", "member_epoch")
 _BEAT: Final = BodyObserver(observe_group_heartbeat, _OF_BEAT, ("error_code", "member_epoch"))
-_STATIC_BEAT: Final = _BEAT._replace(request=(*_OF_BEAT, "instance_id"))
 _SHARED: Final = (
     *("group_id", "member_id", "share_session_epoch", "topics[].topic_id", "topics[].partitions[].partition_index"),
     *(
@@ -520,17 +527,20 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
     ),
     FETCH: BodyObserver(
         _observe_fetch,
-        ("replica_id", "replica_state", "min_bytes", "max_wait_ms", "session_id", "session_epoch", "isolation_level"),
+        (
+            *("replica_id", "replica_state", "min_bytes", "max_wait_ms", "session_id", "session_epoch"),
+            *("isolation_level", "rack_id"),
+        ),
         ("error_code", "session_id", f"responses[].partitions[].{_STABLE}"),
         partitions_of=FETCH,
     ),
     METADATA: BodyObserver(
         observe_metadata,
-        (),
+        ("allow_auto_topic_creation",),
         (
             "controller_id",
             "cluster_id",
-            *(f"brokers[].{name}" for name in _NODES),
+            *(f"brokers[].{name}" for name in (*_NODES, "rack")),
             *(f"topics[].{name}" for name in ("error_code", "name", "topic_id")),
             *(
                 f"topics[].partitions[].{name}"
@@ -577,7 +587,11 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
     LEAVE_GROUP: BodyObserver(observe_group_leave, ("group_id", "members[].reason")),
     68: BodyObserver(observe_assigned_partitions, *HEARTBEAT_PATHS),
     76: _BEAT,
-    88: _STATIC_BEAT,
+    88: BodyObserver(
+        observe_streams_heartbeat,
+        (*_OF_BEAT, "instance_id", "rack_id"),
+        ("error_code", "member_epoch", "status[].status_code", "status[].status_detail"),
+    ),
     INIT_PRODUCER_ID: BodyObserver(
         observe_producer_start, ("transactional_id", "transaction_timeout_ms"), ("error_code", "producer_id")
     ),
@@ -594,6 +608,7 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
         tuple(f"responses[].{name}" for name in ("name", "topic_id", "error_code")),
     ),
     **dict.fromkeys(CHANGING, BodyObserver(observe_changes)),
+    CREATE_TOPICS: BodyObserver(observe_created_topics),
     **dict.fromkeys((ALTER_CONFIGS, INCREMENTAL_ALTER_CONFIGS), BodyObserver(observe_changed_configs)),
     45: BodyObserver(observe_begun_moves),
     63: BodyObserver(

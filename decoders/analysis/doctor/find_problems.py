@@ -66,6 +66,7 @@ from decoders.analysis.doctor.refused.refused_request_findings import (
     find_new_codecs,
 )
 from decoders.analysis.doctor.sequence_findings import SEQUENCES, describe_broken_sequence
+from decoders.analysis.doctor.topology.topology_findings import TOPOLOGY, is_created_unasked
 from decoders.analysis.doctor.value_findings import VALUES
 from decoders.protocol_facts.api_keys import (
     ADD_OFFSETS_TO_TXN,
@@ -252,6 +253,7 @@ def _make_error_finding(case: Case, what: str, kind: str, subject: str | None, s
         values |= _describe_missing_topic(case, subject, whole, went_on=went_on)
         if "deleted" in values and severity == "note":
             severity = "warning"  # its records are gone
+        severity = "note" if is_created_unasked(case, subject) else severity  # that is a finding of its own
     if what == "producer-fenced" and kind == "topic" and "transactional" in whole.names:
         values["transactional_id"] = sort_names_by_count(whole.names["transactional"])[0]
         values["of"] = f" of transactional id {escape_for_sentence(values['transactional_id'])}"
@@ -288,7 +290,9 @@ def _describe_missing_topic(case: Case, topic: str, seen: Observation, *, went_o
     """Words for why a topic is not there: somebody deleted it, or its name is misspelt."""
     near = get_close_matches(topic, sorted(case.topics - {topic}), 1, 0.75)
     values: dict[str, Any] = {"nearest_topic": near[0] if near else None}
-    values |= find_deletion(case, topic, seen, made_again=went_on)
+    is_back = is_created_unasked(case, topic)
+    values["lacks"] = "did not exist for a moment" if is_back else "does not exist"
+    values |= find_deletion(case, topic, seen, made_again=went_on or is_back)
     values["nearest"] = f" (did the client mean {near[0]}?)" if near and not went_on | ("deleted" in values) else ""
     return values
 
@@ -664,6 +668,7 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
         *MOVES,
         *FREQUENT_REQUESTS,
         *ADDED_PARTITIONS,
+        *TOPOLOGY,
         *ENDED_LOCKS,
         *PENDING_REVOCATIONS,
         _find_unhealthy_partitions,

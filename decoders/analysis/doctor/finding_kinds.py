@@ -16,6 +16,7 @@ from decoders.analysis.doctor.kinds.finding_kind import SEVERITIES, FindingKind,
 from decoders.analysis.doctor.kinds.load_kinds import LOAD_KINDS
 from decoders.analysis.doctor.kinds.producer_kinds import PRODUCER_KINDS
 from decoders.analysis.doctor.kinds.refusal_kinds import REFUSAL_KINDS
+from decoders.analysis.doctor.kinds.topology_kinds import TOPOLOGY_KINDS
 
 __all__ = [
     "CODES",
@@ -36,6 +37,7 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     **PRODUCER_KINDS,
     **CLIENT_KINDS,
     **LOAD_KINDS,
+    **TOPOLOGY_KINDS,
 }
 
 STORAGE_ERRORS: Final = (-1, 56)  # UNKNOWN_SERVER_ERROR, KAFKA_STORAGE_ERROR: the broker itself has failed

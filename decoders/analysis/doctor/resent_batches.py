@@ -203,8 +203,7 @@ class SentAgain:
         if code != 0:
             its.unknown = int(code is None or code in _UNKNOWN)
             its.refused, its.duplicates = 1 - its.unknown, int(code == _DUPLICATE)
-        if producer >= 0:
-            its.place = partition, producer, sequence
+        its.place = (partition, producer, sequence) if producer >= 0 else (partition, -1, -1)
         its.checksums, its.offsets = None if crc is None else (crc, crc), None if offset < 0 else (offset, offset)
         its.ended, its.epoch, its.records, its.newest_ms, its.first = ended, epoch, offset_count, newest, last
         return its
@@ -459,6 +458,41 @@ class SentBatches:
                 if its.place[0] == place[1] or (alike and its.place[0] is None):
                     return its.began, its.client, alike
         return None
+
+    def find_overwritten_batches(self) -> Iterator[tuple[SentAgain, SentAgain]]:
+        """Pairs of batches that were accepted at the same offsets of a partition: the first is gone, the second there.
+
+        A log gives each offset once, so it was cut off in between; or these are two logs.
+        """
+        doubtful = self._find_places_with_steps_back()
+        placed: dict[tuple[str | None, Any], list[tuple[int, int, int, SentAgain]]] = {}
+        for number, its in self._list_all() if doubtful else ():
+            where = its.topic, its.place[0]
+            if where in doubtful and its.offsets is not None and its.offsets[0] == its.offsets[1]:
+                placed.setdefault(where, []).append((its.offsets[0], its.offsets[0] + its.records, number, its))
+        for some in placed.values():
+            some.sort()
+            last = some[0]
+            for each in some[1:]:
+                if each[0] < last[1]:
+                    first, second = sorted((last[3], each[3]), key=lambda its: (its.ended or 0, *_rank_try(its)))
+                    yield first, second
+                last = max(last, each, key=lambda its: its[1])
+
+    def _find_places_with_steps_back(self) -> set[tuple[str | None, Any]]:
+        """Partitions in which a batch has an offset before the end of one that was seen earlier."""
+        ends: dict[tuple[str | None, Any], int] = {}
+        found = set()
+        accepted = [(its.place, its.offset, its.head[12]) for its in self._once.values() if its.offset >= 0]
+        for its in self._others.values():
+            if its.offsets is not None:
+                accepted.append(((its.topic, its.place[0]), its.offsets[0], its.records))
+        for where, offset, records in accepted:
+            if offset < ends.get(where, 0):
+                found.add(where)
+            else:
+                ends[where] = offset + records
+        return found
 
     def find_misrouted_batches(self) -> list[MisroutedBatch]:
         """The batches that went to another topic or partition than they were made for; `source` is a SentAgain."""

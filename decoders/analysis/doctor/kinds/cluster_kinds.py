@@ -53,7 +53,7 @@ CLUSTER_KINDS: Final[dict[str, FindingKind]] = {
         "{why}",
         "{remedy}",
     ),
-    "topic-unknown": FindingKind(ERROR, "topic {topic} does not exist{nearest}{deleted}", "{meaning}", "{remedy}"),
+    "topic-unknown": FindingKind(ERROR, "topic {topic} {lacks}{nearest}{deleted}", "{meaning}", "{remedy}"),
     "partition-offline": FindingKind(
         ERROR,
         "{places} without a leader{replicas}",

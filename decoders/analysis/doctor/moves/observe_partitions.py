@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from decoders.analysis.doctor.ids_and_logins.observe_addresses import observe_advertised_address
 from decoders.analysis.doctor.ids_and_logins.observe_ids_and_logins import observe_shared_addresses
 from decoders.analysis.doctor.refused.explain_single_codes import LISTENER_NOT_FOUND
+from decoders.analysis.doctor.topology.observe_topology import observe_missing_topic
 from decoders.analysis.exchange_facts import topic_of_element, view_or_empty
 from decoders.exchanges.topic_arrays import structs_at
 
@@ -39,6 +40,8 @@ def observe_metadata(seen: Observations, exchange: Exchange, client: str) -> Non
         number = node.get("node_id")
         nodes.add(number)
         observe_advertised_address(seen, exchange, node, number)
+        if node.get("rack"):
+            seen.get_or_make("node-rack", str(node["rack"])).count_name("nodes", str(number))
     cluster = answer.get("cluster_id")
     if cluster and isinstance(cluster, str):
         its = seen.get_or_make("cluster", exchange.connection_info.broker, cluster)
@@ -53,6 +56,7 @@ def observe_metadata(seen: Observations, exchange: Exchange, client: str) -> Non
     for element in structs_at(answer, "topics"):
         topic = topic_of_element(exchange, element)
         if topic is None or element.get("error_code"):
+            observe_missing_topic(seen, exchange, client, topic, element.get("error_code"))
             continue
         its = seen.get_or_make("topic", topic)
         its.count_exchange(exchange)

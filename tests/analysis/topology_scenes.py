@@ -1,0 +1,168 @@
+"""Scenes of topics that nobody meant to create, of racks, Streams groups and lost records: for test_doctor.py."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from decoders.protocol_facts.api_keys import CREATE_TOPICS, DELETE_TOPICS, FETCH, HEARTBEAT, METADATA, PRODUCE
+from tests.analysis.record_scenes import batch_of
+from tests.analysis.scenes import Scene
+
+STREAMS_BEAT: Final = (88, 0)
+NODES: Final = [
+    {"node_id": 1, "host": "10.0.0.9", "port": 9092, "rack": "use1-az1"},
+    {"node_id": 2, "host": "10.0.0.8", "port": 9092, "rack": "use1-az2"},
+]
+
+
+def list_topic(
+    at: float, scene: Scene, name: str, partitions: int, *, code: int = 0, allows: bool = True, **how: Any
+) -> Scene:
+    """A client asks for the metadata of a topic; with a code, it is missing."""
+    parts = [
+        {"partition_index": number, "leader_id": 1, "replica_nodes": [1], "isr_nodes": [1]}
+        for number in range(partitions)
+    ]
+    topics = [{"error_code": code, "name": name, "partitions": parts}]
+    asked = {"topics": [{"name": name}], "allow_auto_topic_creation": allows}
+    return scene.ask(at, (METADATA, 9), asked, {"brokers": NODES, "topics": topics}, **how)
+
+
+def created(
+    name: str = "ordres",
+    *,
+    allows: bool = True,
+    deleted: bool = False,
+    lasts: float = 0.1,
+    by: str = "",
+    refused: int = 0,
+) -> Scene:
+    """A topic that is missing, and there after a while; `by`: who has created it; `deleted`: it was there before."""
+    scene = list_topic(0, Scene(), "orders", 6, client="shop")
+    list_topic(0.5, scene, "payments", 2, client="shop")
+    if deleted:
+        list_topic(1, scene, name, 6, client="shop")
+        scene.ask(9.9, (DELETE_TOPICS, 5), {"topic_names": [name]}, {"responses": [{"name": name}]}, client="ops")
+    list_topic(10, scene, name, 0, code=3, allows=allows, client="shop")
+    if lasts > 1:
+        list_topic(10 + lasts - 0.1, scene, name, 0, code=3, allows=allows, client="shop")
+    if by:
+        made = {"topics": [{"name": name, "num_partitions": 1, "replication_factor": 1}]}
+        scene.ask(10.05, (CREATE_TOPICS, 5), made, {"topics": [{"name": name, "error_code": 0}]}, client=by)
+    list_topic(10 + lasts, scene, name, 1, client="shop")
+    for number in range(refused):
+        made = {"topics": [{"name": name, "num_partitions": 6, "replication_factor": 1}]}
+        answer = {"topics": [{"name": name, "error_code": 36}]}
+        scene.ask(11 + number, (CREATE_TOPICS, 5), made, answer, client="ops")
+    return list_topic(20, scene, name, 1, client="shop")
+
+
+def streams(seconds: int, code: int, detail: str = "", *, over: bool = False) -> Scene:
+    """Heartbeats of a Streams client, answered with a state; `over`: not the later half."""
+    scene = Scene()
+    for second in range(0, seconds, 5):
+        status = [] if over and second > seconds // 2 else [{"status_code": code, "status_detail": detail}]
+        asked = {"group_id": "enrich", "member_id": "m", "member_epoch": 3}
+        answer = {"member_id": "m", "member_epoch": 3, "status": status}
+        scene.ask(second, STREAMS_BEAT, asked, answer, client="enrich-1")
+    return scene
+
+
+def racks(rack: str, *, named: bool = True) -> Scene:
+    """A consumer in a rack; `named`: brokers say theirs."""
+    nodes = NODES if named else [node | {"rack": None} for node in NODES]
+    scene = Scene().ask(0, (METADATA, 9), {}, {"brokers": nodes, "topics": []}, client="mail")
+    for second in range(1, 4):
+        asked = {"replica_id": -1, "rack_id": rack, "topics": [], "max_wait_ms": 500, "min_bytes": 1}
+        scene.ask(second, (FETCH, 12), asked, {"responses": []}, client="mail", took=0.5)
+    return scene
+
+
+def put(at: float, scene: Scene, first: int, records: int, offset: int, **how: Any) -> Scene:
+    """A batch of records with values of its own, accepted at an offset."""
+    batch = batch_of(records, text=f"order {first}-", at_ms=first)
+    asked = {"acks": 1, "topic_data": [{"name": "orders", "partition_data": [{"index": 0, "records": batch}]}]}
+    parts = [{"index": 0, "error_code": 0, "base_offset": offset}]
+    answer = {"responses": [{"name": "orders", "partition_responses": parts}]}
+    return scene.ask(at, (PRODUCE, 9), asked, answer, client="shop", **how)
+
+
+def stepped_back(to: int, *, anew: bool = False, other: str = "", cluster: str = "", records: int = 2) -> Scene:
+    """Batches at offsets 100 to 107, then others from an offset on, by the same broker or another of a cluster."""
+    scene = Scene()
+    for number in range(4):
+        put(1 + number, scene, 2 * number, 2, 100 + 2 * number)
+    if anew:
+        scene.ask(6, (DELETE_TOPICS, 5), {"topic_names": ["orders"]}, {"responses": [{"name": "orders"}]}, client="ops")
+    for name, broker in ((cluster, "10.0.0.9:9092"), ("one", other)) if cluster else ():
+        scene.ask(7, (METADATA, 9), {}, {"brokers": NODES, "cluster_id": name, "topics": []}, broker=broker)
+    put(20, scene, 50, records, to, **({"broker": other} if other else {}))
+    return scene.ask(30, (HEARTBEAT, 3), {}, {}, client="other")
+
+
+def sent_twice() -> Scene:
+    """A batch that is answered twice with its offset, while another one comes in between."""
+    scene = put(1, Scene(), 0, 2, 100)
+    put(2, scene, 2, 2, 102)
+    return put(3, scene, 0, 2, 100)
+
+
+TOPOLOGY_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
+    (
+        *("topic-created-unasked", created(), "warning"),
+        "topic ordres did not exist: likely Metadata of shop created it at 14:13:30 UTC, with 1 partition; topic orders"
+        " has nearly the same name",
+    ),
+    (
+        "topic-created-unasked",
+        created("audit"),
+        "note",
+        "topic audit did not exist: likely Metadata of shop created it",
+    ),
+    (
+        *("topic-created-unasked", created("audit", deleted=True, refused=2), "warning"),
+        "topic audit was deleted by ops at 14:13:29 UTC, and is there again: likely Metadata of shop created it at"
+        " 14:13:30 UTC, with 1 partition (before: 6)",
+    ),
+    (
+        *("streams-not-ready", streams(40, 1, "Source topics orders are missing."), "error"),
+        "Streams application enrich gets no work: MISSING_SOURCE_TOPICS for 35s (Source topics orders are missing.)",
+    ),
+    ("streams-not-ready", streams(40, 2), "error", "enrich gets no work: INCORRECTLY_PARTITIONED_TOPICS for 35s"),
+    ("streams-not-ready", streams(5, 3), "note", "enrich gets no work: MISSING_INTERNAL_TOPICS"),
+    ("streams-not-ready", streams(40, 1, over=True), "note", "MISSING_SOURCE_TOPICS for 20s"),
+    ("streams-not-ready", streams(5, 4), "error", "SHUTDOWN_APPLICATION"),
+    (
+        "rack-unmatched",
+        racks("us-east-1a"),
+        "note",
+        "client.rack of mail is us-east-1a, and brokers are in use1-az1, use",
+    ),
+    ("rack-unmatched", racks("us-east-1a", named=False), "note", "is us-east-1a, and no broker has a rack"),
+    (
+        *("acknowledged-lost", stepped_back(104), "error"),
+        "topic orders lost records that were acknowledged: at least 2 of shop, in orders-0 from offset 104 on; other"
+        " records have their offsets since 14:13:40 UTC",
+    ),
+    ("acknowledged-lost", stepped_back(103, records=4), "error", "at least 4 of shop, in orders-0 from offset 103 on"),
+    (
+        *("acknowledged-lost", stepped_back(104, other="10.0.0.8:9092", cluster="one"), "error"),
+        "in orders-0 from offset 104 on; other records have",
+    ),
+]
+TOPOLOGY_NEAR: Final[list[tuple[str, Scene]]] = [
+    ("topic-created-unasked", created(allows=False)),
+    ("topic-created-unasked", created(by="ops")),
+    ("topic-created-unasked", created(lasts=9)),
+    ("topic-created-unasked", list_topic(10, Scene(), "ordres", 0, code=3, client="shop")),
+    ("streams-not-ready", streams(40, 0)),
+    ("streams-not-ready", streams(40, 5)),
+    ("rack-unmatched", racks("use1-az2")),
+    ("rack-unmatched", racks("")),
+    ("acknowledged-lost", stepped_back(108)),
+    ("acknowledged-lost", stepped_back(104, anew=True)),
+    ("acknowledged-lost", stepped_back(104, other="10.0.0.8:9092")),
+    ("acknowledged-lost", stepped_back(104, other="10.0.0.8:9092", cluster="two")),
+    ("acknowledged-lost", sent_twice()),
+]
+TOPOLOGY_BESIDES: Final[dict[str, set[str]]] = {}
