@@ -721,7 +721,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     # finding, scene, severity, text in the title
     ("topic-unknown", asked_again(4), "error", "topic ordres does not exist (did the client mean orders?)"),
     ("topic-unknown", asked_again(2), "warning", "topic ordres"),
-    ("topic-unknown", asked_again(4, metadata(topic("ordres"))), "note", "topic ordres did not exist for a moment"),
+    ("topic-unknown", asked_again(8, metadata(topic("ordres"))), "note", "topic ordres does not exist"),
     (
         "access-denied",
         Scene().ask(0, META, {"topics": [{"name": "pay"}]}, metadata(topic("pay", code=29))),

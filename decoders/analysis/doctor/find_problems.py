@@ -209,6 +209,9 @@ def _find_error_codes(case: Case) -> Iterator[Found]:
         # A topic that does not exist is one finding, by name and by id.
         met[what, 0 if what == "topic-unknown" else code, kind, subject].append((client, key, code, seen))
     for (what, _, kind, subject), some in met.items():
+        asked_only = what == "topic-unknown" and all(key == METADATA for _, key, _, _ in some)
+        if asked_only and is_created_unasked(case, str(subject)):
+            continue  # that is the other finding
         yield _make_error_finding(case, what, kind, subject, some)
 
 
