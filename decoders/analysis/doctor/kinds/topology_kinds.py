@@ -35,8 +35,8 @@ TOPOLOGY_KINDS: Final[dict[str, FindingKind]] = {
         ERROR,
         "topic {topic} lost records that were acknowledged: at least {records} of {clients}, in {places}; other records"
         " have their offsets since {since}",
-        "a log gives each offset once: this one was cut off after their answers, as when a replica that lacks them becomes the"
-        " leader; their producers do not know it",
+        "a log gives each offset once: this one was cut off after their answers, as when a replica that lacks them"
+        " becomes the leader; their producers do not know it",
         "write with acks=all, set min.insync.replicas to 2 or more and unclean.leader.election.enable=false; look at"
         " which node became the leader then, and write the records again if they matter",
     ),
