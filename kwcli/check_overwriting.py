@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable
 from typing import BinaryIO, Final
 
-from kwcli.private_files import is_open_descriptor_path
+from kwcli.private_files import is_path_of_open_descriptor
 from kwcli.run_environment import Exit, Failure
 
 __all__ = ["is_names_table", "is_report_page", "is_scrubbed_capture", "refuse_overwriting"]
@@ -35,7 +35,7 @@ def refuse_overwriting(name: str, is_own: Callable[[BinaryIO], bool], command: s
     `is_own` is asked about the open file. Devices, FIFOs and open descriptors hold nothing to lose.
     """
     try:
-        if force or not stat.S_ISREG(os.stat(name).st_mode) or is_open_descriptor_path(name):
+        if force or not stat.S_ISREG(os.stat(name).st_mode) or is_path_of_open_descriptor(name):
             return
         with open(name, "rb") as file:
             if not file.peek(1) or is_own(file):

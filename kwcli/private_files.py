@@ -19,7 +19,7 @@ __all__ = [
     "StagedFile",
     "can_be_changed_by_others",
     "create_private_folder",
-    "is_open_descriptor_path",
+    "is_path_of_open_descriptor",
     "is_unlocked",
     "lock_file",
     "open_private_file",
@@ -45,7 +45,7 @@ def open_private_file(path: str | os.PathLike[str], flags: int) -> int:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             return handle
-        if stat.S_IMODE(status.st_mode) != _FILE and not is_open_descriptor_path(path):
+        if stat.S_IMODE(status.st_mode) != _FILE and not is_path_of_open_descriptor(path):
             try:
                 os.fchmod(handle, _FILE)
             except PermissionError:
@@ -60,7 +60,7 @@ def open_private_file(path: str | os.PathLike[str], flags: int) -> int:
     return handle
 
 
-def is_open_descriptor_path(path: str | os.PathLike[str]) -> bool:
+def is_path_of_open_descriptor(path: str | os.PathLike[str]) -> bool:
     """Whether a path means an open file of a process, as /dev/stdout and /dev/fd/3 do."""
     at = os.path.abspath(path)
     for _ in range(_LINKS_MAX):
@@ -135,7 +135,7 @@ class StagedFile:
             is_file = stat.S_ISREG(os.stat(name).st_mode)  # stat, unlike readlink, minds whose a link in /tmp is
         except FileNotFoundError:
             is_file = True
-        if not is_file or is_open_descriptor_path(name):
+        if not is_file or is_path_of_open_descriptor(name):
             self.file: IO[bytes] = open(name, "wb", opener=open_private_file)  # noqa: SIM115  # until `give_final_name`
             return
         self._name = os.path.realpath(name)

@@ -24,7 +24,7 @@ _SHOWN: Final = 80
 def describe_usage_error(error: click.UsageError, words: Sequence[str], commands: Container[str]) -> str:
     """The one line for a usage error; `words` are the command line, `commands` the names of kw's commands."""
     ctx = error.ctx
-    path = ctx.command_path if ctx else _command_path(words, commands)
+    path = ctx.command_path if ctx else _find_command_of_words(words, commands)
     if one_dash := _find_one_dash_option(error, words):
         text = f"no such option {one_dash!r} (did you mean -{one_dash}?)"
     elif isinstance(error, click.exceptions.NoSuchOption):
@@ -32,21 +32,21 @@ def describe_usage_error(error: click.UsageError, words: Sequence[str], commands
     elif isinstance(error, click.exceptions.NoSuchCommand):
         text = _unknown_command_message(error, words)
     elif isinstance(error, click.MissingParameter):
-        text = _error_message(error) + _missing_parameter_hint(error, path)
+        text = _format_message_of_click(error) + _missing_parameter_hint(error, path)
     elif isinstance(error, click.BadParameter) and error.param is not None:
-        text = _error_message(error) + _misspelt_choice_hint(error)
+        text = _format_message_of_click(error) + _misspelt_choice_hint(error)
     else:
-        text = _error_message(error) + _surplus_word_hint(error)
+        text = _format_message_of_click(error) + _surplus_word_hint(error)
     return f"{text}; see {path} --help"
 
 
-def _error_message(error: click.UsageError) -> str:
+def _format_message_of_click(error: click.UsageError) -> str:
     """click's own message on one line, begun with a small letter as kw's messages are."""
     text = " ".join(error.format_message().split()).rstrip(".")
     return text[0].lower() + text[1:] if text[:1].isupper() and not text[1:2].isupper() else text
 
 
-def _command_path(words: Sequence[str], commands: Container[str]) -> str:
+def _find_command_of_words(words: Sequence[str], commands: Container[str]) -> str:
     """`kw apis`: the command that words name, where click does not say."""
     first = next((word for word in words if not word.startswith("-")), "")
     return f"kw {first}" if first in commands else "kw"
@@ -59,7 +59,7 @@ def _find_one_dash_option(error: click.UsageError, words: Sequence[str]) -> str:
     """The word that is a long option with one dash, as in Java's and Go's tools; click reads it as short options."""
     if error.ctx is None:
         return ""
-    own = set(_option_names(error.ctx.command, error.ctx))
+    own = set(_list_option_names(error.ctx.command, error.ctx))
     found = (word.partition("=")[0] for word in words if word[:1] == "-" and word[1:2] != "-" and len(word) > 3)
     return next((word for word in found if f"-{word}" in own), "")
 
@@ -68,10 +68,10 @@ def _unknown_option_message(error: click.exceptions.NoSuchOption, path: str, wor
     name = error.option_name
     text = f"no such option {name!r}"
     command = path.partition(" ")[2]
-    own = list(_option_names(error.ctx.command, error.ctx)) if error.ctx else []
+    own = list(_list_option_names(error.ctx.command, error.ctx)) if error.ctx else []
     for table in other_tools_hints.OPTIONS.get(command, ()):
         if name in table:
-            return f"{text}: {table[name].replace('{release}', _find_release(words))}"
+            return f"{text}: {table[name].replace('{release}', _find_release_in_words(words))}"
     if error.ctx is None:
         return text
     near = nearest_words(name, [each for each in own if each.startswith("--")]) if name.startswith("--") else []
@@ -79,32 +79,36 @@ def _unknown_option_message(error: click.exceptions.NoSuchOption, path: str, wor
         return f"{text} (did you mean {near[0]}?)"
     if name in other_tools_hints.ELSEWHERE:
         return f"{text}: {other_tools_hints.ELSEWHERE[name]}"
-    elsewhere = [f"kw {other}" for other, names in _other_commands(error.ctx) if name in names and other != command]
+    elsewhere = [
+        f"kw {other}"
+        for other, names in _list_commands_and_their_options(error.ctx)
+        if name in names and other != command
+    ]
     example = ", for example" if elsewhere[1:] else ""
     return f"{text}: {elsewhere[0]} has it{example}" if elsewhere else text
 
 
-def _find_release(words: Sequence[str]) -> str:
+def _find_release_in_words(words: Sequence[str]) -> str:
     """The release in words like `--to 4.3` and `--to=4.3`; 4.0 where there is none."""
     pairs = [word.split("=", 1) for word in words if "=" in word] + [*pairwise(words)]
     found = (value for name, value in pairs if name in (*other_tools_hints.RELEASE_WORDS, "--target"))
     return next((value for value in found if _RELEASE.fullmatch(value)), "4.0")
 
 
-def _option_names(command: click.Command, ctx: click.Context) -> Iterator[str]:
+def _list_option_names(command: click.Command, ctx: click.Context) -> Iterator[str]:
     for param in command.get_params(ctx):
         if isinstance(param, click.Option) and not param.hidden:
             yield from param.opts
 
 
-def _other_commands(ctx: click.Context) -> Iterator[tuple[str, set[str]]]:
+def _list_commands_and_their_options(ctx: click.Context) -> Iterator[tuple[str, set[str]]]:
     """The commands of the program, and the names of their options."""
     root = ctx.find_root()
     program = root.command
     for name in program.list_commands(root) if isinstance(program, click.Group) else ():
         command = program.get_command(root, name) if isinstance(program, click.Group) else None
         if command is not None:
-            yield name, set(_option_names(command, root))
+            yield name, set(_list_option_names(command, root))
 
 
 def _join_with_and(words: Sequence[str]) -> str:
@@ -122,7 +126,7 @@ def _unknown_command_message(error: click.exceptions.NoSuchCommand, words: Seque
     near = nearest_words(name, known)
     if error.ctx is not None and error.ctx.parent is not None:
         address = other_tools_hints.find_address(name)
-        if address is not None and group is not None and "-b" in _option_names(group, error.ctx):
+        if address is not None and group is not None and "-b" in _list_option_names(group, error.ctx):
             return f"{text}: -b {address} says where the cluster is"
         own = other_tools_hints.GROUP_COMMANDS.get(error.ctx.command_path.partition(" ")[2], {})
         if name in own:
@@ -143,12 +147,12 @@ def _unknown_command_message(error: click.exceptions.NoSuchCommand, words: Seque
         return f"{text}: kw call Metadata -b {address} asks a cluster, kw proxy -b {address} listens in"
     if name.lower() in other_tools_hints.COMMANDS:
         return f"{text}: {other_tools_hints.COMMANDS[name.lower()]}"
-    if found := _nearest_api(name):
+    if found := _find_nearest_api_name(name):
         return f"{text}: kw call {found} sends it, kw apis {found} describes it"
     return text
 
 
-def _nearest_api(name: str) -> str:
+def _find_nearest_api_name(name: str) -> str:
     """The name of the API nearest to a word; empty where none is near."""
     from decoders.apis import NAMES, api_name
 
@@ -184,7 +188,7 @@ def _surplus_word_hint(error: click.UsageError) -> str:
     match = re.search(r"unexpected extra arguments? \((.*)\)", error.message)
     if match is None or error.ctx is None:
         return ""
-    options = set(_option_names(error.ctx.command, error.ctx))
+    options = set(_list_option_names(error.ctx.command, error.ctx))
     for word in match[1].split():
         if (address := other_tools_hints.find_address(word)) is not None and "-b" in options:
             return f": -b {address} says where the cluster is"

@@ -382,7 +382,7 @@ def sql_command(
     Besides the tables there are views for the usual questions: latency_by_api, clients, old_versions, slowest, ….
     Without a query they are listed. `kw sql` needs no Spark, and queries captures too.
     """
-    from kwcli.pipeline.query_tables_and_output import read_query, write_what_can_be_asked
+    from kwcli.pipeline.query_tables_and_output import read_query, write_tables_and_views
     from kwcli.pipeline.spark_sql import run_spark_query
 
     if views and query is not None:
@@ -390,7 +390,7 @@ def sql_command(
     refuse_clashes(Clash("views", ("limit", "master"), "--views lists tables and views, and runs no query"))
     settings = shown.make_settings(env)
     if query is None:
-        return write_what_can_be_asked(env, settings, shlex.join(["kw", "pipeline", "sql", folder]), views=views)
+        return write_tables_and_views(env, settings, shlex.join(["kw", "pipeline", "sql", folder]), views=views)
     _check_pyarrow_installed()
     return run_spark_query(env, settings, folder, read_query(env, query), limit=limit, master=master)
 

@@ -172,7 +172,7 @@ class TablesDatabase:
 
     def _fetch_json_rows(self, found: duckdb.DuckDBPyRelation) -> Iterator[list[Any]]:
         """The rows of the answer as JSON values, fetched one batch at a time."""
-        makers = [_parse_json if str(kind) == "JSON" else _to_json_value for kind in found.types]
+        makers = [_parse_json if str(kind) == "JSON" else _convert_to_json_value for kind in found.types]
         for batch in self._fetch_record_batches(found):
             try:
                 columns = [list(map(make, its.to_pylist())) for make, its in zip(makers, batch.columns, strict=True)]
@@ -182,11 +182,11 @@ class TablesDatabase:
 
     def _fetch_record_batches(self, found: duckdb.DuckDBPyRelation) -> Iterator[pa.RecordBatch]:
         """The record batches of the answer, fetched one at a time."""
-        reader = self._call_in_thread(found.to_arrow_reader, _FETCHED)
-        while (batch := self._call_in_thread(next, reader, None)) is not None:
+        reader = self._call_in_other_thread(found.to_arrow_reader, _FETCHED)
+        while (batch := self._call_in_other_thread(next, reader, None)) is not None:
             yield batch
 
-    def _call_in_thread(self, do: Callable[..., Any], *words: Any) -> Any:
+    def _call_in_other_thread(self, do: Callable[..., Any], *words: Any) -> Any:
         """The result of `do(*words)`, called in another thread: DuckDB at work in this thread would block Ctrl-C."""
         work = BackgroundCall(lambda: do(*words))
         try:
@@ -206,7 +206,7 @@ class TablesDatabase:
         database, query = self._database, self._query
         try:
             if _require_reading_statement(database, query) == duckdb.StatementType.EXPLAIN:
-                rows = self._call_in_thread(lambda: database.execute(query).fetchall())
+                rows = self._call_in_other_thread(lambda: database.execute(query).fetchall())
                 values = ", ".join(
                     f"({_format_sql_literal(str(name))}, {_format_sql_literal(str(text))})" for name, text in rows
                 )
@@ -334,7 +334,7 @@ def _parse_json(value: str | None) -> Any:
     return None if value is None else json.loads(value)
 
 
-def _to_json_value(value: Any) -> Any:
+def _convert_to_json_value(value: Any) -> Any:
     """A value of DuckDB as a JSON value: integers exact, times as RFC 3339, bytes in base64."""
     kind = value.__class__
     if value is None or kind is str or kind is int or kind is bool:
@@ -347,11 +347,11 @@ def _to_json_value(value: Any) -> Any:
     if kind is Decimal:
         return int(value) if value == value.to_integral_value() else float(value)
     if kind is dict:
-        return {str(name): _to_json_value(each) for name, each in value.items()}
+        return {str(name): _convert_to_json_value(each) for name, each in value.items()}
     if kind is list:
         if value and value[0].__class__ is tuple:  # a map
-            return {str(_to_json_value(name)): _to_json_value(each) for name, each in value}
-        return [_to_json_value(each) for each in value]
+            return {str(_convert_to_json_value(name)): _convert_to_json_value(each) for name, each in value}
+        return [_convert_to_json_value(each) for each in value]
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, bytes):

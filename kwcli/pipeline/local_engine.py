@@ -81,7 +81,7 @@ class TableWork(RowWork):
         open_writer: Callable[[], TableWriter],
         make_batcher: Callable[[TableWriter], RowBatcher],
     ) -> None:
-        super().__init__(RowsIntoTables(batcher), _keep_all_rows)
+        super().__init__(RowsIntoTables(batcher), _select_all_rows)
         self._open_writer, self._make_batcher = open_writer, make_batcher
         self.written: list[WrittenFile] = []
         self.tally = RunCounts()
@@ -109,7 +109,7 @@ class TableWork(RowWork):
             self.tally.merge(tally)
 
 
-def _keep_all_rows(rows: list[Settled]) -> tuple[list[Settled], int]:
+def _select_all_rows(rows: list[Settled]) -> tuple[list[Settled], int]:
     """The rows that a filter wants: RowBatcher has the filter of a run."""
     return rows, 0
 

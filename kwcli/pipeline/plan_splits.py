@@ -154,7 +154,7 @@ def _cut_plain_file(job: WalkJob, walk: CutPointFinder, file: RangeFile) -> Iter
     begun = 0  # packets before the piece
     for stop in sorted({size, *cuts, *looks, *chain.from_iterable(leads.values())}):
         mark = marks[stop] = _walk_to_byte(walk, file, stop)
-        piece = _with_times(piece, mark, begun)
+        piece = _add_times_to_piece(piece, mark, begun)
         if ended is not None and piece.packets:
             yield ended
             ended = None
@@ -169,7 +169,7 @@ def _cut_plain_file(job: WalkJob, walk: CutPointFinder, file: RangeFile) -> Iter
         yield replace(piece, weight=piece.size)
     elif ended is not None:  # the rest holds no packet: maybe statistics, maybe the file's damage
         yield replace(ended, end=size, weight=size - ended.begin, handed=None)
-    elif not begun and _has_rows(walk):
+    elif not begun and _has_packets_or_drops(walk):
         yield piece
 
 
@@ -180,7 +180,7 @@ def _read_beginning_as_piece(job: WalkJob, walk: CutPointFinder, file: RangeFile
         walk.feed(data)
     if not walk.packet_count:
         walk.finish()
-    if _has_rows(walk):
+    if _has_packets_or_drops(walk):
         yield replace(piece, low_ns=walk.mark_cut_point().low_ns)
 
 
@@ -196,7 +196,7 @@ def _walk_to_byte(walk: CutPointFinder, file: RangeFile, stop: int) -> CutPoint:
     return walk.mark_cut_point()
 
 
-def _with_times(piece: FileRange, mark: CutPoint, begun: int) -> FileRange:
+def _add_times_to_piece(piece: FileRange, mark: CutPoint, begun: int) -> FileRange:
     lows = [at for at in (piece.low_ns, mark.low_ns) if at is not None]
     highs = [at for at in (piece.high_ns, mark.high_ns) if at is not None]
     return replace(
@@ -219,15 +219,15 @@ def _read_compressed_piece(job: WalkJob, walk: CutPointFinder, data: Iterator[by
         else:
             walk.finish()
     except InputProblem:
-        if not _has_rows(walk, whole=False):
+        if not _has_packets_or_drops(walk, whole=False):
             raise
     mark = walk.mark_cut_point()
     if job.alone:
         return [replace(piece, low_ns=mark.low_ns, weight=piece.size)]
-    return [replace(_with_times(piece, mark, 0), weight=mark.at)] if _has_rows(walk) else []
+    return [replace(_add_times_to_piece(piece, mark, 0), weight=mark.at)] if _has_packets_or_drops(walk) else []
 
 
-def _has_rows(walk: CutPointFinder, *, whole: bool = True) -> bool:
+def _has_packets_or_drops(walk: CutPointFinder, *, whole: bool = True) -> bool:
     """Whether reading gives more than a problem: packets, the capture's own count of drops, or that it is empty."""
     return any(walk.counts.values()) or (whole and walk.problem is None)
 
@@ -265,7 +265,7 @@ class _Unit(NamedTuple):
     number: int
     piece: FileRange
 
-    def sort_key(self) -> tuple[tuple[int, int], int]:
+    def time_and_place_key(self) -> tuple[tuple[int, int], int]:
         """The sort key of units."""
         return self.low, self.number
 
@@ -334,11 +334,11 @@ def iterate_splits_of_single_file(
 
 def group_pieces_by_time(files: Iterable[list[FileRange]]) -> list[list[FileRange]]:
     """The pieces of the files of one capture point, in groups that follow one another; one piece a file in each."""
-    units = [unit for pieces in files for unit in _build_units(pieces)]
-    return [_join_pieces(group) for group in _group_units(sorted(units, key=_Unit.sort_key))]
+    units = [unit for pieces in files for unit in _make_units_of_file(pieces)]
+    return [_join_pieces_by_file(group) for group in _group_units_by_time(sorted(units, key=_Unit.time_and_place_key))]
 
 
-def _build_units(pieces: list[FileRange]) -> list[_Unit]:
+def _make_units_of_file(pieces: list[FileRange]) -> list[_Unit]:
     """The pieces of one file in its own order; a piece without a time comes before all times."""
     lows = [-1 if piece.low_ns is None else piece.low_ns for piece in pieces]
     highs = [low if piece.high_ns is None else piece.high_ns for piece, low in zip(pieces, lows, strict=True)]
@@ -350,11 +350,11 @@ def _build_units(pieces: list[FileRange]) -> list[_Unit]:
     ]
 
 
-def _group_units(units: list[_Unit]) -> Iterator[list[_Unit]]:
+def _group_units_by_time(units: list[_Unit]) -> Iterator[list[_Unit]]:
     """The units in groups that follow one another in time.
 
     A unit's times include those of the file's later (or earlier) units. So, wherever the sequence can be cut, the
-    units before the cut are the first ones by `_Unit.sort_key`.
+    units before the cut are the first ones by `_Unit.time_and_place_key`.
     """
     others = _find_next_units_of_other_files(units)
     group: list[_Unit] = []
@@ -388,17 +388,17 @@ def _find_next_units_of_other_files(units: list[_Unit]) -> list[_Unit | None]:
     return found[::-1]
 
 
-def _join_pieces(group: list[_Unit]) -> list[FileRange]:
+def _join_pieces_by_file(group: list[_Unit]) -> list[FileRange]:
     """The pieces of a group, one a file."""
     pieces: dict[int, FileRange] = {}
     for unit in group:
         piece = unit.piece
         known = pieces.get(piece.file)
-        pieces[piece.file] = piece if known is None else _append_piece(known, piece)
+        pieces[piece.file] = piece if known is None else _join_adjacent_pieces(known, piece)
     return [pieces[file] for file in sorted(pieces)]
 
 
-def _append_piece(piece: FileRange, more: FileRange) -> FileRange:
+def _join_adjacent_pieces(piece: FileRange, more: FileRange) -> FileRange:
     """Two pieces as one; `more` begins where `piece` ends."""
     lows = [at for at in (piece.low_ns, more.low_ns) if at is not None]
     highs = [at for at in (piece.high_ns, more.high_ns) if at is not None]
@@ -463,7 +463,7 @@ class PendingPlan(NamedTuple):
 
 def plan_splits_of_captures(options: RunOptions, files: list[SourceFile]) -> SplitPlan:
     """The splits of all captures; large captures are walked side by side, in processes."""
-    split_size = options.split_size or choose_split_size(sum_sizes(files))
+    split_size = options.split_size or choose_split_size(sum_file_sizes(files))
     if not _is_worth_walking_in_processes(files):
         return plan_splits(files, split_size)
     with ProcessPoolExecutor(min(os.cpu_count() or 1, len(files))) as pool:
@@ -475,7 +475,7 @@ def start_planning(options: RunOptions, files: list[SourceFile], engine: str) ->
     if engine == "local":
         plan = make_finished_plan(plan_splits(files, _WHOLE, walk=False))  # one process reads a capture from end to end
         return lambda: plan
-    split_size = options.split_size or choose_split_size(sum_sizes(files))
+    split_size = options.split_size or choose_split_size(sum_file_sizes(files))
     if len(files) == 1 and files[0].size > split_size and not options.verbose:
         return partial(_plan_single_file_while_reading, files[0], split_size)
     if _is_worth_walking_in_processes(files):
@@ -496,12 +496,12 @@ def _plan_single_file_while_reading(file: SourceFile, split_size: int) -> Pendin
     )
 
 
-def sum_sizes(files: list[SourceFile]) -> int:
+def sum_file_sizes(files: list[SourceFile]) -> int:
     return sum(file.size for file in files)
 
 
 def _is_worth_walking_in_processes(files: list[SourceFile]) -> bool:
-    return len(files) > 1 and sum_sizes(files) >= SIDE_BY_SIDE
+    return len(files) > 1 and sum_file_sizes(files) >= SIDE_BY_SIDE
 
 
 def _find_splits_ahead(splits: Iterator[Split]) -> Iterator[Split]:

@@ -75,7 +75,7 @@ def read_query(env: Environment, query: str) -> str:
     return b"".join(pieces).decode("utf-8", "replace")
 
 
-def _list_meanings(*, records: bool) -> dict[str, str]:
+def _list_meanings_of_tables_and_views(*, records: bool) -> dict[str, str]:
     """The tables and views that may be asked, each with what it holds; `records`: with the view of that name."""
     return {
         **MEANINGS,
@@ -105,20 +105,22 @@ EXAMPLES: Final = (
 )
 
 
-def write_what_can_be_asked(
+def write_tables_and_views(
     env: Environment, settings: Settings, command: str, *, views: bool, records: bool = False
 ) -> int:
     """Write the answer of a command without a query: as text an introduction, else (or with `views`) the list.
 
     `records`: the command has the view `records`.
     """
-    texts = _list_meanings(records=records)
+    texts = _list_meanings_of_tables_and_views(records=records)
     if settings.format == "text" and not views and not settings.verbose:
-        return _write_introduction(env, settings, command, texts)
+        return _write_tables_views_and_examples(env, settings, command, texts)
     return _write_list_of_views(env, settings, texts)
 
 
-def _write_introduction(env: Environment, settings: Settings, command: str, texts: Mapping[str, str]) -> int:
+def _write_tables_views_and_examples(
+    env: Environment, settings: Settings, command: str, texts: Mapping[str, str]
+) -> int:
     """Write, as text, the tables and views that may be asked and queries to begin with; `command` is `kw sql FILE`."""
     width = max(map(len, texts))
     room = max((settings.width or 1000) - width - 2, TEXT_ROOM_LEAST)

@@ -16,7 +16,7 @@ from kwcli.output.format_decoded_values import list_missing_schemas
 from kwcli.pipeline.captures_covered_by_run import CoveredCaptures, find_captures_asked_for, with_covered_captures
 from kwcli.pipeline.choose_engine import EngineChoice, choose_engine
 from kwcli.pipeline.engine_job_and_result import EngineResult, JobSpec, build_job_spec
-from kwcli.pipeline.plan_splits import plan_splits_of_captures, start_planning, sum_sizes
+from kwcli.pipeline.plan_splits import plan_splits_of_captures, start_planning, sum_file_sizes
 from kwcli.pipeline.read.decode_request_logs import decode_request_logs_into_tables
 from kwcli.pipeline.read.read_tls_keys import find_captures_with_secrets
 from kwcli.pipeline.show_run_progress import ProgressBar, format_run_closing_line, format_tables_line
@@ -62,7 +62,7 @@ def run_pipeline(env: Environment, options: RunOptions) -> Exit:
         manifest = store.manifest()
         covered = with_covered_captures(options, found, manifest)
         if manifest is None or not store.is_up_to_date(covered.files, options.select_options_of_rows()):
-            return _make_tables(env, options, covered, store, begun)
+            return _make_tables_of_captures(env, options, covered, store, begun)
         for problem in covered.problems:
             env.report(f"kw: {problem}")
         if not options.quiet:
@@ -86,18 +86,18 @@ def _explain_run(env: Environment, options: RunOptions, found: FoundCaptures) ->
         manifest, normalize_by_json(options.select_options_of_rows()), up_to_date=up_to_date
     )
     plan = plan_splits_of_captures(options, _list_source_files(covered))
-    engine_choice = choose_engine(options, sum_sizes(covered.files), env.variables)
+    engine_choice = choose_engine(options, sum_file_sizes(covered.files), env.variables)
     lines = format_run_explanation(options, covered, plan, engine_choice, state, env.variables)
     env.stdout.write("".join(f"{escape_text(line)}\n" for line in lines).encode("utf-8", "backslashreplace"))
     _report_problems(env, covered, plan, quiet=options.quiet)
     return Exit.FAILURE if covered.problems else Exit.DONE
 
 
-def _make_tables(
+def _make_tables_of_captures(
     env: Environment, options: RunOptions, covered: CoveredCaptures, store: TableStore, begun: float
 ) -> Exit:
     """Make the tables of the captures; the exit code."""
-    engine_choice = choose_engine(options, sum_sizes(covered.files), env.variables)
+    engine_choice = choose_engine(options, sum_file_sizes(covered.files), env.variables)
     wait_for_plan = start_planning(options, _list_source_files(covered), engine_choice.engine)
     with _start_engine(env, engine_choice, options.jobs) as engine:
         return _write_tables(env, options, covered, wait_for_plan(), store, engine_choice, engine, begun)
@@ -133,7 +133,7 @@ def _write_tables(
         spec, show = _build_job_spec(env, options, captures), bar.show if bar.active else None
         outcome = engine(spec, pending_plan, staging, show) if pending_plan.most else _make_empty_result()
         if logs:
-            outcome = _join_results(outcome, decode_request_logs_into_tables(spec, logs, staging, show))
+            outcome = _join_engine_results(outcome, decode_request_logs_into_tables(spec, logs, staging, show))
         told = [*plan.problems, *dict.fromkeys(outcome.problems)]
         if plan.splits or logs:
             faults = fault_lines(_build_capture_counts(options, outcome), whole=not told)
@@ -172,7 +172,7 @@ def _make_empty_result() -> EngineResult:
     return EngineResult([], RunCounts(), Counter(), [], 0)
 
 
-def _join_results(one: EngineResult, other: EngineResult) -> EngineResult:
+def _join_engine_results(one: EngineResult, other: EngineResult) -> EngineResult:
     """Two results as one, with the files, counts and problems of both."""
     one.tally.merge(other.tally)
     return EngineResult(

@@ -166,7 +166,7 @@ def _refuse_commands(spark: SparkSession, query: str) -> None:
 
 def _explain_query_error(problem: Exception, query: str, tables: Tables, code: Exit) -> Failure | None:
     """The Failure with Spark's reason and the place in the query; None where the query is not at fault."""
-    found = _find_condition(problem)
+    found = _find_exception_with_condition(problem)
     if found is None:
         return None
     if found.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
@@ -176,10 +176,10 @@ def _explain_query_error(problem: Exception, query: str, tables: Tables, code: E
         text = re.sub(r"^\[[\w.]+\] ", "", first).partition(" SQLSTATE:")[0]
         text = re.sub(r" If necessary set \S+ to \S+ to bypass this error\.$", "", text).rstrip(".")
         text = text[0].lower() + text[1:] if text[1:2].islower() or text[1:2] == " " else text
-    return Failure(f"{_place_in_query(found, query)}{escape_text(text):.500}", code)
+    return Failure(f"{_find_place_of_error_in_query(found, query)}{escape_text(text):.500}", code)
 
 
-def _find_condition(problem: Any) -> Any:
+def _find_exception_with_condition(problem: Any) -> Any:
     """The exception that names an error condition: this one, or the one that a task of Spark raised."""
     from pyspark.errors.exceptions.captured import convert_exception
 
@@ -194,7 +194,7 @@ def _find_condition(problem: Any) -> Any:
     return None
 
 
-def _place_in_query(problem: Any, query: str) -> str:
+def _find_place_of_error_in_query(problem: Any, query: str) -> str:
     """The place of an error in the query, line and column counted from 1; empty where Spark names none."""
     contexts = [context for context in problem.getQueryContext() or () if context.startIndex() >= 0]
     if contexts:

@@ -18,7 +18,7 @@ from kwcli.pipeline.query_tables_and_output import (
     find_tables_in_query,
     list_tables_and_views,
     read_query,
-    write_what_can_be_asked,
+    write_tables_and_views,
 )
 from kwcli.pipeline.sql_views import VIEWS
 from kwcli.pipeline.tables.table_columns import MEANINGS, TABLES
@@ -75,7 +75,7 @@ def run_sql(
         for name in files:
             _require_input(name)
         command = shlex.join(["kw", "sql", *files])
-        return write_what_can_be_asked(env, settings, command, views=views, records=True)
+        return write_tables_and_views(env, settings, command, views=views, records=True)
     missing = next((name for name in ("duckdb", "pyarrow") if find_spec(name) is None), None)
     if missing is not None:
         raise Failure(f"kw sql needs {missing}, which is not installed: {pip_command_for_extra('sql')}")

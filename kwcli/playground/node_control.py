@@ -220,7 +220,7 @@ class NodeControlServer:
             for number in numbers:
                 if problem := self._run_action(action, number):
                     return {"error": problem}
-        return {"nodes": [self._node_state(node.id) for node in self._cluster.nodes]}
+        return {"nodes": [self._describe_state_of_node(node.id) for node in self._cluster.nodes]}
 
     def _run_action(self, action: str, number: int) -> str | None:
         """Do an action on a node; returns why it cannot be done, else None."""
@@ -246,10 +246,10 @@ class NodeControlServer:
         self._say(f"node {number} {ACTIONS[action]}")
         return None
 
-    def _node_state(self, number: int) -> dict[str, Any]:
+    def _describe_state_of_node(self, number: int) -> dict[str, Any]:
         node = self._cluster.find_node_plan(number)
         state = self._cluster.find_node_state(number)
-        pid = None if state == "down" else self._cluster.node_process_id(number)
+        pid = None if state == "down" else self._cluster.find_process_id_of_node(number)
         return {
             "node": number,
             "state": state,

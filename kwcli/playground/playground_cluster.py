@@ -82,7 +82,7 @@ class Cluster:
         if any(LISTENERS[name].endswith("SSL") for name in self.options.listeners):
             write_tls_certificates(self.folder / "tls")
         self._start_programs_nodes_need()
-        self._jvm_flags()  # makes the class archive, once for all threads
+        self._list_jvm_flags()  # makes the class archive, once for all threads
         with ThreadPoolExecutor() as threads:
             list(threads.map(self._write_node_files, self.nodes))
         for node in self.nodes:
@@ -128,18 +128,18 @@ class Cluster:
     def _stop_programs_nodes_need(self) -> None:
         """Stop what `_start_programs_nodes_need` has started."""
 
-    def _server_properties(self, node: NodePlan) -> dict[str, str]:
+    def _make_server_properties(self, node: NodePlan) -> dict[str, str]:
         """server.properties of a node."""
         return broker_properties.make_server_properties(self.options, node, self.nodes)
 
-    def _jvm_flags(self) -> list[str]:
+    def _list_jvm_flags(self) -> list[str]:
         """Further flags of every JVM."""
         if self.options.class_archive:
             archive = _make_class_archive(self.options.version, self._jars, self.folder / "archive")
             return [f"-XX:SharedArchiveFile={archive}"]
         return []
 
-    def _controller_numbers(self) -> list[int]:
+    def _list_controller_numbers(self) -> list[int]:
         """The numbers of the nodes that are controllers."""
         numbers = range(1, self.options.nodes + 1)
         return [*numbers] if self.options.roles == "combined" else [100 + number for number in numbers]
@@ -147,7 +147,7 @@ class Cluster:
     def _format_storage(self, node: NodePlan, file: Path) -> None:
         run_java(
             [
-                *self._java_command(node),
+                *self._make_java_command(node),
                 "kafka.tools.StorageTool",
                 "format",
                 *self._list_storage_format_arguments(node, file),
@@ -159,7 +159,7 @@ class Cluster:
     def start_node(self, number: int, *, wait: bool = True) -> None:
         """Start one node (again)."""
         node = self.find_node_plan(number)
-        command = [*self._java_command(node), "kafka.Kafka", str(node.folder / "server.properties")]
+        command = [*self._make_java_command(node), "kafka.Kafka", str(node.folder / "server.properties")]
         self._processes[number] = Process(command, node.folder / "output.log")
         if wait:
             self.wait_until_ready(number)
@@ -186,7 +186,7 @@ class Cluster:
         """Let a paused node go on."""
         self._processes[number].unpause()
 
-    def node_process_id(self, number: int) -> int:
+    def find_process_id_of_node(self, number: int) -> int:
         """The number of a node's process."""
         return self._processes[number].pid
 
@@ -241,7 +241,7 @@ class Cluster:
 
     def _plan_nodes(self) -> list[NodePlan]:
         options = self.options
-        brokers, controllers = list(range(1, options.nodes + 1)), self._controller_numbers()
+        brokers, controllers = list(range(1, options.nodes + 1)), self._list_controller_numbers()
         taken = self._plan_ports(brokers, controllers)
         nodes = []
         for number in [*brokers, *(number for number in controllers if number not in brokers)]:
@@ -281,7 +281,7 @@ class Cluster:
     def _write_node_files(self, node: NodePlan) -> None:
         node.folder.mkdir(parents=True, exist_ok=True)
         file = node.folder / "server.properties"
-        file.write_text(broker_properties.format_properties(self._server_properties(node)))
+        file.write_text(broker_properties.format_properties(self._make_server_properties(node)))
         log = self.options.request_log
         (node.folder / "log4j2.properties").write_text(broker_properties.format_log4j2_properties(node.folder, log))
         (node.folder / "log4j.properties").write_text(broker_properties.format_log4j_properties(node.folder, log))
@@ -302,13 +302,13 @@ class Cluster:
                 arguments += ["--no-initial-controllers"]
         return arguments
 
-    def _java_command(self, node: NodePlan) -> list[str]:
+    def _make_java_command(self, node: NodePlan) -> list[str]:
         flags = [*JAVA_FLAGS, f"-Xmx{self.options.heap}"]
         if self.options.version.startswith("4."):
             flags.append(f"-Dlog4j2.configurationFile={node.folder / 'log4j2.properties'}")
         else:
             flags.append(f"-Dlog4j.configuration=file:{node.folder / 'log4j.properties'}")
-        return ["java", *flags, *self._jvm_flags(), "-cp", join_class_path(self._jars)]
+        return ["java", *flags, *self._list_jvm_flags(), "-cp", join_class_path(self._jars)]
 
     @staticmethod
     def _read_error_lines(node: NodePlan) -> list[str]:
@@ -344,7 +344,12 @@ def _make_class_archive(version: str, jars: Sequence[Path], folder: Path) -> Pat
             node = warm.nodes[0]
             warm.stop_node(node.id)
             made = archive.with_suffix(f".{uuid.uuid4().hex}")
-            command = [*warm._java_command(node)[:-2], f"-XX:ArchiveClassesAtExit={made}", "-cp", join_class_path(jars)]
+            command = [
+                *warm._make_java_command(node)[:-2],
+                f"-XX:ArchiveClassesAtExit={made}",
+                "-cp",
+                join_class_path(jars),
+            ]
             process = Process(
                 [*command, "kafka.Kafka", str(node.folder / "server.properties")], node.folder / "cds.log"
             )

@@ -94,7 +94,7 @@ class PlaygroundOptions:
         """The topics named, or where none is, one for the traffic."""
         return tuple((name, count or 1) for name, count in self.topics) or (((DEMO, 3),) if self.traffic else ())
 
-    def option_mock_lacks(self) -> str | None:
+    def find_option_mock_lacks(self) -> str | None:
         """An option that the mock cannot fulfil, and why; None where it can fulfil all."""
         if self.listeners != ("PLAINTEXT",):
             return "the mock has plaintext listeners only"
@@ -177,7 +177,7 @@ def _format_ended_nodes(dead: str) -> str:
 
 
 def _start_mock(env: Environment, wish: PlaygroundOptions, stack: ExitStack, problem: str) -> _RunningPlayground:
-    refused = wish.option_mock_lacks()
+    refused = wish.find_option_mock_lacks()
     if refused is not None:
         why = "; leave --mock out to start Apache Kafka" if wish.mock else f", and Apache Kafka cannot start: {problem}"
         raise Failure(refused + why, Exit.USAGE)

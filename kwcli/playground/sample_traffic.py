@@ -46,7 +46,7 @@ class PlaygroundClient(ClusterClient):
     def __init__(self, bootstrap: str, client_id: str) -> None:
         super().__init__(ClientConfig(parse_addresses(bootstrap), client_id=client_id), _start_deadline())
 
-    def with_new_deadline(self) -> Self:
+    def copy_with_new_deadline(self) -> Self:
         """This client with a new deadline, for looking something up."""
         self.set_deadline(_start_deadline())
         return self
@@ -55,7 +55,7 @@ class PlaygroundClient(ClusterClient):
         """Send a request to a node; returns the body of the response. Raises Failure, also where the node is None."""
         if to is None:
             raise Failure("the topic has gone")
-        return self.with_new_deadline().send_request(
+        return self.copy_with_new_deadline().send_request(
             to, key, self.choose_version(to, key, most=_CAPS.get(key, 99)), body
         )
 
@@ -80,7 +80,7 @@ def create_topics(bootstrap: str, topics: Sequence[tuple[str, int]], copies: int
     with PlaygroundClient(bootstrap, "playground") as client:
         while left:
             answer = client.request(
-                client.with_new_deadline().connect_to_any(), CREATE_TOPICS, _make_create_topics_body(left, copies)
+                client.copy_with_new_deadline().connect_to_any(), CREATE_TOPICS, _make_create_topics_body(left, copies)
             )
             bad = [row for row in answer["topics"] if row["error_code"] not in (0, _EXISTS)]
             for row in bad:
@@ -148,7 +148,7 @@ class TrafficMaker:
         number = 0
         while not self._over.wait(PAUSE_S):
             topic = random.choice(self._topics)
-            partition = random.choice(client.with_new_deadline().list_partitions(topic))
+            partition = random.choice(client.copy_with_new_deadline().list_partitions(topic))
             records: list[Record] = []
             for _ in range(random.randint(1, 5)):
                 number += 1
@@ -157,7 +157,7 @@ class TrafficMaker:
                 records.append(Record(len(records), stamp, b"%d" % number, value.encode()))
             data = {"index": partition, "records": encode_batch(records, Batch(codec="lz4"))}
             body = {"acks": -1, "timeout_ms": 5000, "topic_data": [{"name": topic, "partition_data": [data]}]}
-            answer = client.request(client.with_new_deadline().connect_to_leader(topic, partition), PRODUCE, body)
+            answer = client.request(client.copy_with_new_deadline().connect_to_leader(topic, partition), PRODUCE, body)
             if answer["responses"][0]["partition_responses"][0]["error_code"]:
                 client.forget_looked_up_answers()
 
@@ -210,7 +210,7 @@ class TrafficMaker:
         every = [
             (topic, partition)
             for topic in self._topics
-            for partition in client.with_new_deadline().list_partitions(topic)
+            for partition in client.copy_with_new_deadline().list_partitions(topic)
         ]
         rows = []
         for place, row in enumerate(members):
@@ -247,7 +247,7 @@ class TrafficMaker:
         wanted = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": 1 << 16}
         body: dict[str, Any] = {"replica_id": -1, "max_wait_ms": WAIT_MS, "min_bytes": 1, "max_bytes": 1 << 20}
         body["topics"] = [{"topic": topic, "partitions": [wanted]}]
-        answer = client.request(client.with_new_deadline().connect_to_leader(topic, partition), FETCH, body)
+        answer = client.request(client.copy_with_new_deadline().connect_to_leader(topic, partition), FETCH, body)
         row = answer["responses"][0]["partitions"][0]
         if row["error_code"]:
             client.forget_looked_up_answers()

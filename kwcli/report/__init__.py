@@ -15,7 +15,7 @@ class PageFile(NamedTuple):
     html_path: str | None = None
     force: bool = False
 
-    def check(self) -> None:
+    def refuse_foreign_file(self) -> None:
         """Raise Failure (usage) where a file that is no page of kw would be replaced."""
         if self.html_path is not None:
             from kwcli.check_overwriting import is_report_page, refuse_overwriting

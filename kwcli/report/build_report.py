@@ -71,7 +71,7 @@ def find_old_versions(rows: Sequence[Row], release: str) -> list[Row]:
         if old:
             found.append(
                 dict(zip(_WHO, who, strict=True))
-                | _judge_client(used, old, release, asks=_identify_client(used[0]) in asking)
+                | _judge_old_versions_of_client(used, old, release, asks=_identify_client(used[0]) in asking)
             )
     return found
 
@@ -81,7 +81,7 @@ def _identify_client(row: Row) -> tuple[Any, ...]:
     return row["address"], row["client_id"]
 
 
-def _judge_client(used: Sequence[Row], old: Sequence[Row], release: str, *, asks: bool) -> Row:
+def _judge_old_versions_of_client(used: Sequence[Row], old: Sequence[Row], release: str, *, asks: bool) -> Row:
     since = [_find_first_common_release(release, row["api_key"]) for row in old]
     known = [each for each in since if each is not None]
     return {
@@ -181,7 +181,7 @@ def build_report(result: FoldResults, target: str) -> Report:
     found = result.found
     has = {name: rows is not None for name, rows in result.rows.items()}
     every = found["all"].rows() if "all" in found else []
-    portraits = {name: _read_rows_of_fold(result, f"portraits {name}") for name in PORTRAYED}
+    portraits = {name: _get_rows_of_fold(result, f"portraits {name}") for name in PORTRAYED}
     return {
         "kind": "report",
         "schema": SCHEMA,
@@ -195,14 +195,14 @@ def build_report(result: FoldResults, target: str) -> Report:
         "slowest": found["slowest"].rows() if "slowest" in found else None,
         "old_versions": _build_old_clients(result, target) if has["exchanges"] and "audit" not in found else None,
         "talkers": _build_top_talkers(result),
-        "batches": _sort_rows(_read_rows_of_fold(result, "batches"), "bytes") if has["topic_partitions"] else None,
+        "batches": _sort_rows(_get_rows_of_fold(result, "batches"), "bytes") if has["topic_partitions"] else None,
         "throttling": _build_throttling(result, portraits) if has["exchanges"] else None,
         "connections": _build_connections(result) if has["connections"] else None,
-        "skipped": _sort_rows(_read_rows_of_fold(result, "skipped"), "size") if has["skipped"] else None,
-        "findings": _read_rows_of_fold(result, "findings"),
+        "skipped": _sort_rows(_get_rows_of_fold(result, "skipped"), "size") if has["skipped"] else None,
+        "findings": _get_rows_of_fold(result, "findings"),
         "audit": _build_audit(result, target),
         **portraits,
-        "security": _read_rows_of_fold(result, "security"),
+        "security": _get_rows_of_fold(result, "security"),
         "ladders": _select_ladders(result),
         "left_out": [{"what": name, "why": text} for name, text in sorted(result.full.items())],
     }
@@ -219,7 +219,7 @@ def _build_audit(result: FoldResults, target: str) -> Row | None:
 
 def _select_ladders(result: FoldResults) -> list[Row] | None:
     """The ladders of the connections with most failures, then most exchanges; in the order of their beginnings."""
-    rows = _read_rows_of_fold(result, "ladders")
+    rows = _get_rows_of_fold(result, "ladders")
     if rows is None:
         return None
     chosen = sorted(rows, key=lambda row: (row["failed"], row["count"]), reverse=True)[:LADDERS]
@@ -255,33 +255,33 @@ def _build_time_span(result: FoldResults) -> Row:
 def _build_summary(result: FoldResults, every: Row | None, portraits: _Portraits) -> Row:
     """The counts of the summary; null where the table for a count is not there, or there were too many to count."""
 
-    def count_different(name: str) -> int | None:
+    def count_distinct_values(name: str) -> int | None:
         fold = result.found.get(f"latency {name}")
         return (
             None
             if fold is None
-            else _count_groups([row for row in fold.rows() if row[name] is not None or _OTHERS in row])
+            else _count_groups_of_rows([row for row in fold.rows() if row[name] is not None or _OTHERS in row])
         )
 
     names = ("count", "rate", "errors", "unanswered", "undecoded", "request_bytes", "response_bytes", "waited")
     empty = 0 if result.rows["exchanges"] is not None else None
     summary = {name: every[name] if every else empty for name in names}
     summary |= {name: every[name] if every else None for name in ("p50", "p90", "p99", "max", "waited_ms")}
-    summary |= {f"{name}s": count_different(name) for name in ("client", "topic", "broker")}
-    versions = _read_rows_of_fold(result, "versions")
+    summary |= {f"{name}s": count_distinct_values(name) for name in ("client", "topic", "broker")}
+    versions = _get_rows_of_fold(result, "versions")
     summary["clients"] = None if versions is None else _count_clients(versions)
     for name, rows in portraits.items():
         if rows is not None and summary.get(name, 0) is None:
-            summary[name] = _count_groups(rows)
+            summary[name] = _count_groups_of_rows(rows)
     throttled = result.found.get("throttle api")
     summary["throttled"] = None if throttled is None else sum(row["values"] for row in throttled.rows())
-    connections = _read_rows_of_fold(result, "connections")
+    connections = _get_rows_of_fold(result, "connections")
     summary["connections"] = result.rows["connections"]
     summary["not_kafka"] = None if connections is None else sum(row["count"] for row in connections if not row["kafka"])
     return summary
 
 
-def _read_rows_of_fold(result: FoldResults, name: str) -> list[Row] | None:
+def _get_rows_of_fold(result: FoldResults, name: str) -> list[Row] | None:
     """The rows of a fold; None where it was not made or was given up."""
     fold = result.found.get(name)
     return None if fold is None else list(fold.rows())
@@ -292,7 +292,7 @@ def _build_others_key(row: Row) -> Row:
     return {_OTHERS: row[_OTHERS]} if _OTHERS in row else {}
 
 
-def _count_groups(rows: Sequence[Row]) -> int:
+def _count_groups_of_rows(rows: Sequence[Row]) -> int:
     """How many groups the rows are about."""
     return sum(row.get(_OTHERS, 1) for row in rows)
 
@@ -310,11 +310,11 @@ def _sort_rows(rows: list[Row] | None, *names: str) -> list[Row] | None:
 
 def _build_latencies_by(result: FoldResults, name: str) -> list[Row] | None:
     """Latencies by the dimension `name`, the slowest first; rows that were counted over time have their points."""
-    rows = _read_rows_of_fold(result, f"latency {name}")
+    rows = _get_rows_of_fold(result, f"latency {name}")
     if rows is None:
         return None
     points: dict[Any, list[Row]] = {}
-    for row in _read_rows_of_fold(result, f"time {name}") or ():
+    for row in _get_rows_of_fold(result, f"time {name}") or ():
         if _OTHERS not in row:
             points.setdefault(row[name], []).append({each: row[each] for each in _POINTS})
     timed = [_OTHERS not in row and row[name] in points for row in rows]
@@ -325,7 +325,7 @@ def _build_latencies_by(result: FoldResults, name: str) -> list[Row] | None:
 
 def _build_errors_by_api(result: FoldResults) -> list[Row] | None:
     """Error codes by API: in how many exchanges, how many codes, and the share of the API's exchanges."""
-    rows, apis = _read_rows_of_fold(result, "errors"), _read_rows_of_fold(result, "latency api")
+    rows, apis = _get_rows_of_fold(result, "errors"), _get_rows_of_fold(result, "latency api")
     if rows is None:
         return None
     counts = {row["api"]: row["count"] for row in apis or ()}
@@ -345,7 +345,7 @@ def _build_errors_by_api(result: FoldResults) -> list[Row] | None:
 
 
 def _build_old_clients(result: FoldResults, target: str) -> Row | None:
-    rows = _read_rows_of_fold(result, "versions")
+    rows = _get_rows_of_fold(result, "versions")
     if rows is None:
         return None
     old = _sort_rows(find_old_versions(rows, target), "count")
@@ -361,7 +361,7 @@ def _count_clients(versions: list[Row]) -> int:
 
 def _build_top_talkers(result: FoldResults) -> Row:
     """The top talkers: clients by the bytes of their exchanges, topics by the bytes of their record batches."""
-    clients = _read_rows_of_fold(result, "latency client")
+    clients = _get_rows_of_fold(result, "latency client")
     names = ("client", "count", "rate", "request_bytes", "response_bytes")
     shown = (
         None if clients is None else [{name: row[name] for name in names} | _build_others_key(row) for row in clients]
@@ -374,7 +374,7 @@ def _build_top_talkers(result: FoldResults) -> Row:
 
 
 def _build_topics(result: FoldResults) -> list[Row] | None:
-    batches = _read_rows_of_fold(result, "batches")
+    batches = _get_rows_of_fold(result, "batches")
     if batches is None:
         return None
     topics: dict[Any, Row] = {}
@@ -397,12 +397,12 @@ def _build_throttling(result: FoldResults, portraits: _Portraits) -> Row:
     for row in portraits["clients"] or ():
         for name in (row["client_id"],) if row["client_id"] else row["addresses"]:
             counts[name] = counts.get(name, 0) + row["count"]
-    apis = {row["api"]: row["count"] for row in _read_rows_of_fold(result, "latency api") or ()}
+    apis = {row["api"]: row["count"] for row in _get_rows_of_fold(result, "latency api") or ()}
     return {"client": _build_throttling_by(result, "client", counts), "api": _build_throttling_by(result, "api", apis)}
 
 
 def _build_throttling_by(result: FoldResults, name: str, counts: dict[Any, int]) -> list[Row] | None:
-    rows = _read_rows_of_fold(result, f"throttle {name}")
+    rows = _get_rows_of_fold(result, f"throttle {name}")
     if rows is None:
         return None
     found = []
@@ -417,7 +417,7 @@ def _build_throttling_by(result: FoldResults, name: str, counts: dict[Any, int])
 
 
 def _build_connections(result: FoldResults) -> Row:
-    rows = _read_rows_of_fold(result, "connections")
+    rows = _get_rows_of_fold(result, "connections")
     closed: dict[str, int] = {}
     found: Row = dict.fromkeys(
         ("count", "kafka", "opened", "packets", "bytes", "gaps", "missing", "retransmissions"), 0
@@ -427,9 +427,9 @@ def _build_connections(result: FoldResults) -> Row:
         found["kafka"] += row["count"] if row["kafka"] else 0
         found["opened"] += row["count"] if row["opened"] else 0
         closed[row["closed"]] = closed.get(row["closed"], 0) + row["count"]
-        _add_row_to(found, row)
+        _add_both_directions_to_row(found, row)
     found["closed"] = dict(sorted(closed.items(), key=lambda item: (-item[1], item[0])))
-    clients, foreign = _read_rows_of_fold(result, "clients"), _read_rows_of_fold(result, "foreign")
+    clients, foreign = _get_rows_of_fold(result, "clients"), _get_rows_of_fold(result, "foreign")
     found["client"] = _sort_rows(
         None if clients is None else [_select_client_keys(row) for row in clients if row["kafka"]], "count", "bytes"
     )
@@ -442,7 +442,7 @@ def _build_connections(result: FoldResults) -> Row:
 def _select_client_keys(row: Row) -> Row:
     made: Row = {"client": row["client"], "count": row["count"], "exchanges": row["exchanges"]}
     made |= dict.fromkeys(("packets", "bytes", "gaps", "missing", "retransmissions"), 0)
-    _add_row_to(made, row)
+    _add_both_directions_to_row(made, row)
     return made
 
 
@@ -451,7 +451,7 @@ def _build_row_of_non_kafka(row: Row) -> Row:
     return {name: row[name] for name in ("broker", "reason", "detail", "count")}
 
 
-def _add_row_to(into: Row, row: Row) -> None:
+def _add_both_directions_to_row(into: Row, row: Row) -> None:
     """Add the values of both directions in `row` to those in `into`."""
     for name in ("packets", "bytes", "gaps", "missing", "retransmissions"):
         into[name] += sum(row[f"{side}_{name}"] for side in _SIDES)

@@ -91,9 +91,9 @@ class ReportFolds:
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The paths that any of the folds reads."""
-        return frozenset().union(*(fold.needs(key, side) for fold in self._list_folds().values()))
+        return frozenset().union(*(fold.needs(key, side) for fold in self._get_all_folds().values()))
 
-    def _list_folds(self) -> dict[str, Any]:
+    def _get_all_folds(self) -> dict[str, Any]:
         return self.found | self._rare
 
     def add(self, exchange: Exchange) -> None:
@@ -121,7 +121,7 @@ class ReportFolds:
 
     def _drop_full_folds(self) -> None:
         """Remove the folds that were given up."""
-        if not self.full.keys().isdisjoint(self._list_folds()):
+        if not self.full.keys().isdisjoint(self._get_all_folds()):
             self.found = {name: fold for name, fold in self.found.items() if name not in self.full}
             self._rare = {name: fold for name, fold in self._rare.items() if name not in self.full}
 
@@ -148,8 +148,8 @@ class ReportFolds:
         self.skipped.merge(other.skipped)
         self.full |= other.full
         self._drop_full_folds()
-        theirs = other._list_folds()
-        for name, fold in self._list_folds().items():
+        theirs = other._get_all_folds()
+        for name, fold in self._get_all_folds().items():
             try:
                 fold.merge(theirs[name])
             except LimitExceeded as problem:
@@ -159,7 +159,7 @@ class ReportFolds:
     def export(self) -> bytes:
         """The state, for `resume`."""
         return pack(
-            [self.skipped.export(), self.full, {name: fold.export() for name, fold in self._list_folds().items()}]
+            [self.skipped.export(), self.full, {name: fold.export() for name, fold in self._get_all_folds().items()}]
         )
 
     def resume(self, state: bytes) -> None:
@@ -167,14 +167,14 @@ class ReportFolds:
         skipped, self.full, states = state_fields(unpack(state), bytes, dict, dict)
         self.skipped.resume(skipped)
         self._drop_full_folds()
-        for name, fold in self._list_folds().items():
+        for name, fold in self._get_all_folds().items():
             fold.resume(states[name])
 
     def rows(self) -> list[Row]:
         """Nothing: `build_report` makes the report of `results()`."""
         return []
 
-    def with_these_folds(self, result: FoldResults) -> FoldResults:
+    def add_folds_to_result(self, result: FoldResults) -> FoldResults:
         """Another result, of the same exchanges, with the folds added that only exist here, and `slowest` from here."""
         mine = {name: fold for name, fold in self.found.items() if name not in ("over time", *result.found)}
         return result._replace(
@@ -183,7 +183,7 @@ class ReportFolds:
 
     def results(self) -> FoldResults:
         """The results of all folds, for `build_report`."""
-        found, rows = {**self._list_folds(), "skipped": self.skipped}, dict.fromkeys(TABLES)
+        found, rows = {**self._get_all_folds(), "skipped": self.skipped}, dict.fromkeys(TABLES)
         over: OverTime | None = found.pop("over time", None)
         if over is not None:
             found["time"], found["time api"] = over.regroup_by_slice(), over.statistics
@@ -208,7 +208,7 @@ def dump_bodies_of_exchange(exchange: Exchange, options: Options) -> bytes:
         for elements, characters in _CUTS:
             if len(text) <= BODY_MAX:
                 break
-            small = _cut_value(body, elements, characters)
+            small = _cut_lists_and_texts(body, elements, characters)
             text = _dump_json(small)
         if small is not body:
             cut.append(side)
@@ -237,13 +237,13 @@ def _replace_unsafe_integers(value: Any) -> Any:
     return value if not isinstance(value, int) or abs(value) < 1 << 63 else str(value)
 
 
-def _cut_value(value: Any, elements: int, characters: int) -> Any:
+def _cut_lists_and_texts(value: Any, elements: int, characters: int) -> Any:
     """A JSON value with shorter lists and texts; the end of each says how much was left out."""
     if isinstance(value, str) and len(value) > characters:
         return f"{value[:characters]}… and {len(value) - characters:,} more characters"
     if isinstance(value, dict):
-        return {name: _cut_value(each, elements, characters) for name, each in value.items()}
+        return {name: _cut_lists_and_texts(each, elements, characters) for name, each in value.items()}
     if isinstance(value, list):
-        kept = [_cut_value(each, elements, characters) for each in value[:elements]]
+        kept = [_cut_lists_and_texts(each, elements, characters) for each in value[:elements]]
         return kept + ([f"… and {len(value) - elements:,} more"] if len(value) > elements else [])
     return value

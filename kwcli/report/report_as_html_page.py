@@ -61,7 +61,7 @@ def format_page(report: Report) -> str:
     drawn = list(draw_charts(report))
     policy = (
         "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
-        f"style-src {_hash_script(STYLE)}; script-src {_hash_script(SCRIPT)}"
+        f"style-src {_format_csp_hash_of_script(STYLE)}; script-src {_format_csp_hash_of_script(SCRIPT)}"
     )
     data = {
         "charts": [chart.said for chart in drawn],
@@ -82,7 +82,7 @@ def format_page(report: Report) -> str:
         "</head>",
         "<body>",
         *_format_body(report, drawn),
-        f'<script type="application/json" id="data">{_to_safe_json(data)}</script>',
+        f'<script type="application/json" id="data">{_dump_json_safe_in_html(data)}</script>',
         f"<script>{SCRIPT}</script>",
         "</body>",
         "</html>",
@@ -96,11 +96,11 @@ def _format_page_title(report: Report) -> str:
     return f"Kafka traffic, {format_report_time(report['first'], 16)} to {format_report_time(report['last'], 16)}"
 
 
-def _hash_script(text: str) -> str:
+def _format_csp_hash_of_script(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _to_safe_json(value: Any) -> str:
+def _dump_json_safe_in_html(value: Any) -> str:
     """JSON in which no character means anything to HTML or JavaScript."""
     return orjson.dumps(value).decode().translate(_ESCAPED)
 

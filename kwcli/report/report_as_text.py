@@ -72,7 +72,7 @@ def _format_header_lines(report: Report, settings: Settings, paint: Palette) -> 
     for sentence in list_report_sentences(report):
         yield from (f"{paint.bad}{line}{paint.off}" for line in wrap_note(sentence, settings.width))
     if summary["count"] is not None:
-        yield from _join_on_lines(_format_summary_facts(report, summary), settings.width)
+        yield from _join_parts_on_lines_that_fit(_format_summary_facts(report, summary), settings.width)
         points = report["over_time"]
         if len(points) > 1:
             yield ""
@@ -83,7 +83,7 @@ def _format_header_lines(report: Report, settings: Settings, paint: Palette) -> 
         yield from _format_note_lines(f"not there: the tables {', '.join(absent)}", settings.width, paint)
 
 
-def _join_on_lines(parts: Iterable[str], width: int | None) -> list[str]:
+def _join_parts_on_lines_that_fit(parts: Iterable[str], width: int | None) -> list[str]:
     """The parts in lines that fit, dots between those on one line."""
     out: list[str] = []
     for part in parts:

@@ -133,7 +133,7 @@ def format_percent(share: float) -> str:
     return ">99.9%" if 0.9995 <= share < 1 else f"{share:.1%}"
 
 
-def format_codes(counts_by_code: dict[str, int]) -> str:
+def format_error_codes_and_counts(counts_by_code: dict[str, int]) -> str:
     """Names and how often each was found, `NONE ×3, …`."""
     return ", ".join(f"{name} ×{times:,}" for name, times in counts_by_code.items()) or NOTHING
 
@@ -199,12 +199,12 @@ def format_versions(row: Row) -> str:
     for each in row["old"]:
         apis.setdefault(each["api"], []).append(each)
     return ", ".join(
-        f"{api} {','.join(str(one['api_version']) for one in some)} ({_format_served(some[0])})"
+        f"{api} {','.join(str(one['api_version']) for one in some)} ({_format_versions_served(some[0])})"
         for api, some in apis.items()
     )
 
 
-def _format_served(old: Row) -> str:
+def _format_versions_served(old: Row) -> str:
     return "gone" if old["serves"] is None else f"serves {old['serves'][0]}-{old['serves'][1]}"
 
 
@@ -365,7 +365,7 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
             ReportColumn("written", _make_written_cell("records", _format_integer), 1),
             ReportColumn("bytes", _make_written_cell("bytes", format_size), 3),
             ReportColumn("rec/batch", _make_written_cell("records_per_batch", lambda value: f"{value:,.1f}"), 5),
-            ReportColumn("codecs", _make_written_cell("codecs", format_codes), 6, False),
+            ReportColumn("codecs", _make_written_cell("codecs", format_error_codes_and_counts), 6, False),
             ReportColumn("errors", _make_count_cell("errors"), 4, bad=True),
             ReportColumn("p99", _make_duration_cell("p99"), 7),
             ReportColumn("writers", _make_names_cell("writes"), 2, False, 12),
@@ -485,7 +485,7 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
             ReportColumn("p99", _make_bytes_cell("bytes_p99"), 5),
             ReportColumn("max", _make_bytes_cell("bytes_max"), 6),
             ReportColumn("B/rec", _make_bytes_cell("bytes_per_record"), 4),
-            ReportColumn("codecs", lambda row: format_codes(row["codecs"]), 3, False, 12),
+            ReportColumn("codecs", lambda row: format_error_codes_and_counts(row["codecs"]), 3, False, 12),
         ),
         "no record batches",
         ("Where a request has several batches of a partition, they count with their mean.",),

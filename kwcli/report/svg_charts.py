@@ -59,7 +59,7 @@ def draw_charts(report: Report) -> Iterator[Chart]:
     starts = list_bucket_times(report)
     names = ("p50", "p90", "p99", "max")
     latency = [_Series(name, _build_positive_series(points, name, starts), number) for number, name in enumerate(names)]
-    yield _draw_chart(report, "over-time", "Latency", latency, starts, format_latency, _draw_lines)
+    yield _draw_chart(report, "over-time", "Latency", latency, starts, format_latency, _draw_lines_on_log_scale)
     errors = [value or 0 for value in align_values_to_times(points, "errors", starts)]
     well = [
         (value or 0) - bad for value, bad in zip(align_values_to_times(points, "count", starts), errors, strict=True)
@@ -81,7 +81,7 @@ def draw_charts(report: Report) -> Iterator[Chart]:
                 for number, row in enumerate(rows)
             ]
             yield _draw_chart(
-                report, f"latency-{name}", "p99 of the busiest", lines, starts, format_latency, _draw_lines
+                report, f"latency-{name}", "p99 of the busiest", lines, starts, format_latency, _draw_lines_on_log_scale
             )
 
 
@@ -113,7 +113,7 @@ def _draw_chart(
     said = [
         " · ".join(
             [
-                _format_clock(start, report, 23),
+                _format_time_of_slice(start, report, 23),
                 *(f"{its.name} {say(its.values[at])}" for its in drawn if its.values[at] is not None),
             ]
         )
@@ -128,7 +128,7 @@ def _draw_chart(
     days = " days" if report["first"][:10] != report["last"][:10] else ""
     clocks = "".join(
         f'<text class="m{at}" x="{place}%" y="14" text-anchor="{anchor}">'
-        f"{escape(_format_clock(starts[round(last * place / 100)], report))}</text>"
+        f"{escape(_format_time_of_slice(starts[round(last * place / 100)], report))}</text>"
         for at, (place, anchor) in enumerate(zip(_TIME_MARKS, anchors, strict=True))
     )
     plot = (
@@ -156,7 +156,7 @@ def _describe_chart(title: str, drawn: Sequence[_Series], report: Report, say: S
     return f"{title} over time, {span}: {', '.join(greatest)}. Arrow keys read it slice by slice."
 
 
-def _format_clock(start: str, report: Report, size: int = 0) -> str:
+def _format_time_of_slice(start: str, report: Report, size: int = 0) -> str:
     """The time of a slice, as short as it can be; with the day where there are several."""
     bucket = report["bucket_s"]
     digits = size or (23 if bucket < 0.5 else 19)
@@ -164,7 +164,7 @@ def _format_clock(start: str, report: Report, size: int = 0) -> str:
     return format_report_time(start, digits)[5 if several else 11 :]
 
 
-def _draw_lines(drawn: Sequence[_Series]) -> tuple[list[tuple[float, float]], str]:
+def _draw_lines_on_log_scale(drawn: Sequence[_Series]) -> tuple[list[tuple[float, float]], str]:
     """Lines on a logarithmic scale: a mark for each power of ten, with two more between where those are few."""
     values = [value for its in drawn for value in its.values if value is not None]
     if not values:

@@ -79,12 +79,12 @@ class ScrubbedCaptureCheck:
         engine = Engine(ports=ports, needs=Needs())
         captures = Captures((path,), env, cut_receiver=engine)
         for segments in captures:
-            self._check_exchanges(engine.feed(segments))
-        self._check_exchanges(engine.finish())
+            self._search_names_and_count_facts(engine.feed(segments))
+        self._search_names_and_count_facts(engine.finish())
         self.problems += [f"the result cannot be read: {problem}" for problem in captures.problems]
         self.problems += [f"the result cannot be read: {problem.text}" for _, problem in captures.cut_captures()]
 
-    def _check_exchanges(self, rows: list[Settled]) -> None:
+    def _search_names_and_count_facts(self, rows: list[Settled]) -> None:
         for row in rows:
             if row.kind != "exchange":
                 continue
@@ -99,7 +99,7 @@ class ScrubbedCaptureCheck:
     def _compare_kept_facts(self, before: KeptFacts) -> None:
         missing = more = 0
         shown: list[str] = []
-        for mine, its in before.records_that_differ(self._tally):
+        for mine, its in before.find_records_only_one_has(self._tally):
             missing += mine is not None
             more += its is not None
             if mine is not None and len(shown) < _SHOWN_MAX:

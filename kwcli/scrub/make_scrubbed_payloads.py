@@ -88,9 +88,11 @@ class KeptFacts:
             client, broker = self._names.replace_text("hosts", client), self._names.replace_text("hosts", broker)
             start = b""
             if row.is_orphan:
-                start = _size_bytes(row.response_size)
+                start = _encode_size_field(row.response_size)
             elif key is not None and version is not None:
-                start = harmless_request_start(_size_bytes(row.request_size) + _KEY_AND_VERSION.pack(key, version))
+                start = harmless_request_start(
+                    _encode_size_field(row.request_size) + _KEY_AND_VERSION.pack(key, version)
+                )
                 key, version = _KEY_AND_VERSION.unpack_from(start, 4)
             if correlation_id is not None:
                 packed = correlation_id.to_bytes(4, "big", signed=True)
@@ -105,8 +107,8 @@ class KeptFacts:
             row.request_end_ns or 0,
             row.response_ns or 0,
             row.response_end_ns or 0,
-            _port_of_address(client),
-            _port_of_address(broker),
+            _parse_port_of_address(client),
+            _parse_port_of_address(broker),
             _NONE if key is None else key,
             _NONE if version is None else version,
             _NONE if correlation_id is None else correlation_id,
@@ -117,7 +119,7 @@ class KeptFacts:
         self._facts.add(facts + words.encode("utf-8", "surrogateescape"))
         self.count += 1
 
-    def records_that_differ(self, other: KeptFacts) -> Iterator[tuple[bytes | None, bytes | None]]:
+    def find_records_only_one_has(self, other: KeptFacts) -> Iterator[tuple[bytes | None, bytes | None]]:
         """The records of exchanges that only one of both has, each beside None: mine first, the other's second."""
         mine, theirs = iter(self._facts), iter(other._facts)
         first, second = next(mine, None), next(theirs, None)
@@ -154,15 +156,15 @@ def _read_error_codes_of_frames(row: Exchange, frames: Frames) -> tuple[bool, li
 
 def _pack_size(size: int | None) -> int:
     """The size of a frame in its facts."""
-    return _NONE if size is None else int.from_bytes(harmless_size_field(_size_bytes(size)), "big")
+    return _NONE if size is None else int.from_bytes(harmless_size_field(_encode_size_field(size)), "big")
 
 
-def _size_bytes(size: int | None) -> bytes:
+def _encode_size_field(size: int | None) -> bytes:
     """The size field of a frame; 0 where there is none."""
     return ((size or 0) & _MASK).to_bytes(4, "big")
 
 
-def _port_of_address(address: str) -> int:
+def _parse_port_of_address(address: str) -> int:
     port = address.rpartition(":")[2]
     return int(port) & 0xFFFF if port.isdecimal() else 0
 

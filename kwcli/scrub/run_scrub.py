@@ -41,7 +41,7 @@ from decoders.scrubbing.replace_names import NameReplacer
 from decoders.wire.primitive_types import format_uuid
 from kwcli.check_overwriting import is_names_table, is_scrubbed_capture, refuse_overwriting
 from kwcli.output.short_texts import count_of
-from kwcli.private_files import is_open_descriptor_path, open_private_file, write_private_file
+from kwcli.private_files import is_path_of_open_descriptor, open_private_file, write_private_file
 from kwcli.reading.capture_sources import STANDARD_INPUT
 from kwcli.reading.list_input_files import choose_key_logs
 from kwcli.reading.read_captures_by_time import Captures
@@ -51,7 +51,13 @@ from kwcli.run_environment import Exit, Failure
 from kwcli.scrub.check_scrubbed_capture import ScrubbedCaptureCheck
 from kwcli.scrub.make_scrubbed_payloads import FirstReading
 from kwcli.scrub.write_scrubbed_capture import write_scrubbed_capture
-from kwcli.sniff.files_read_twice import OutFile, Spooled, check_output, environment_with_stdin, reopen_captures
+from kwcli.sniff.files_read_twice import (
+    OutFile,
+    Spooled,
+    copy_environment_with_stdin,
+    refuse_unwritable_output_or_piped_inputs,
+    reopen_captures,
+)
 from kwcli.terminal.progress import ProgressLine
 
 if TYPE_CHECKING:
@@ -67,7 +73,7 @@ _SALT_MIN: Final = 16
 def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
     """Do `kw scrub`: write the scrubbed capture, and say what was done; the exit code. Raises Failure."""
     name = settings.out
-    check_output(name, (settings.source,))
+    refuse_unwritable_output_or_piped_inputs(name, (settings.source,))
     key_logs = KeyLogFiles(choose_key_logs(settings.keylogs, env.variables))
     names = NameReplacer(Pseudonyms(_read_or_make_salt(settings.salt_file)), frozenset(settings.keep))
     reading = FirstReading(names, frozenset(settings.ports) or None, key_logs.keys)
@@ -77,7 +83,7 @@ def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
     try:
         inputs = Captures(
             (settings.source,),
-            environment_with_stdin(env, spooled),
+            copy_environment_with_stdin(env, spooled),
             numbered=True,
             on_secrets=key_logs.keys.add_lines,
             cut_receiver=reading.engine,
@@ -132,7 +138,7 @@ def _check_inputs_can_be_scrubbed(inputs: Captures, settings: ScrubOptions) -> N
         raise Failure(f"{inputs.records[0]}: records have no packets: kw scrub reads captures", Exit.USAGE)
     if not inputs.input_count:
         raise Failure(inputs.problems[0])
-    if os.path.exists(settings.out) and (not os.path.isfile(settings.out) or is_open_descriptor_path(settings.out)):
+    if os.path.exists(settings.out) and (not os.path.isfile(settings.out) or is_path_of_open_descriptor(settings.out)):
         raise Failure(f"{settings.out}: kw reads its result again to check it: name a regular file", Exit.USAGE)
     written = list(filter(None, (settings.out, settings.names_file, settings.salt_file)))
     if len(set(map(os.path.realpath, written))) < len(written):
@@ -170,14 +176,14 @@ def _write_table_of_names(file_name: str, names: NameReplacer) -> None:
     lines = []
     for (kind, text), made in sorted(names.replaced.items()):
         row = {"kind": kind, "name": text, "pseudonym": made}
-        lines.append(orjson.dumps({each: _printable_name(value) for each, value in row.items()}) + b"\n")
+        lines.append(orjson.dumps({each: _make_name_printable(value) for each, value in row.items()}) + b"\n")
     for before, after in sorted(names.uuids.items()):
         row = {"kind": "uuid", "name": format_uuid(before), "pseudonym": format_uuid(after)}
         lines.append(orjson.dumps(row) + b"\n")
     write_private_file(file_name, b"".join(lines))
 
 
-def _printable_name(text: str) -> str:
+def _make_name_printable(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

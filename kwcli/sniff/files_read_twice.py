@@ -16,7 +16,13 @@ from kwcli.run_environment import Exit, Failure
 if TYPE_CHECKING:
     from kwcli.run_environment import Environment, Readable
 
-__all__ = ["OutFile", "Spooled", "check_output", "environment_with_stdin", "reopen_captures"]
+__all__ = [
+    "OutFile",
+    "Spooled",
+    "copy_environment_with_stdin",
+    "refuse_unwritable_output_or_piped_inputs",
+    "reopen_captures",
+]
 
 
 class Spooled:
@@ -86,7 +92,7 @@ class OutFile:
             self._staged.delete_unfinished()
 
 
-def check_output(name: str, files: Sequence[str]) -> None:
+def refuse_unwritable_output_or_piped_inputs(name: str, files: Sequence[str]) -> None:
     """Raise Failure (usage) where `name` cannot be written, or one of the files cannot be read twice."""
     from kwcli.reading.list_input_files import is_read_once
 
@@ -101,7 +107,7 @@ def check_output(name: str, files: Sequence[str]) -> None:
             )
 
 
-def environment_with_stdin(env: Environment, stdin: Spooled | IO[bytes] | None) -> Environment:
+def copy_environment_with_stdin(env: Environment, stdin: Spooled | IO[bytes] | None) -> Environment:
     """A copy of the environment with another standard input, where one is given."""
     if stdin is None:
         return env
@@ -114,5 +120,5 @@ def reopen_captures(names: Sequence[str], env: Environment, spooled: Spooled | N
     """The captures of these names from their beginnings, read as copies of their packets."""
     if spooled is not None:
         spooled.file.seek(0)
-        env = environment_with_stdin(env, spooled.file)
+        env = copy_environment_with_stdin(env, spooled.file)
     return Captures(names, env, numbered=True, reader=CopyReader)

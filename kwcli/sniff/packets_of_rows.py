@@ -182,7 +182,7 @@ class SegmentLog:
             elif pairing is not None:
                 self.set_stream_bases(logged, pairing.connection_info)
                 client = logged.side_index(pairing.connection_info.sender)
-                asked, answered = _oldest_needed_places(pairing)
+                asked, answered = _find_oldest_needed_places(pairing)
                 places = asked + logged.sides[client].base, answered + logged.sides[1 - client].base
                 self._clear_before(logged, places if not client else places[::-1])
         self._logged = sum(len(entries) for buckets in self._log.values() for entries in buckets.values())
@@ -194,7 +194,7 @@ class SegmentLog:
         pairing = self.engine.pairer.context.pairings.get(logged.number)
         if pairing is None:
             return 0
-        return _oldest_needed_places(pairing)[index != logged.side_index(pairing.connection_info.sender)]
+        return _find_oldest_needed_places(pairing)[index != logged.side_index(pairing.connection_info.sender)]
 
     def _clear_before(self, logged: LoggedConnection, places: tuple[int, int]) -> None:
         """Drop the segments of both sides before these places."""
@@ -239,17 +239,17 @@ class LoggedEngine(Engine):
         return plain
 
 
-def _oldest_needed_places(pairing: Any) -> tuple[int, int]:
+def _find_oldest_needed_places(pairing: Any) -> tuple[int, int]:
     """The places of both directions before which no exchange is in flight and no frame under way."""
     if pairing.resting:
         return pairing.client_place, pairing.server_place
     waiting = [exchange.place for exchange in (*pairing.in_flight.waiting(), *pairing.sasl.tokens)]
-    places = [_incomplete_frame_place(pairing.requests), _incomplete_frame_place(pairing.responses)]
+    places = [_find_place_of_incomplete_frame(pairing.requests), _find_place_of_incomplete_frame(pairing.responses)]
     early = [frame.place for frame in pairing.early.values()]
     return min(places[0], *waiting) if waiting else places[0], min(places[1], *early) if early else places[1]
 
 
-def _incomplete_frame_place(direction: Any) -> int:
+def _find_place_of_incomplete_frame(direction: Any) -> int:
     """The place where the frame under way begins, or bytes that may be the head of one."""
     if direction.need:
         return int(direction.begun)

@@ -67,7 +67,13 @@ from kwcli.reading.run_reading import ReadingRun
 from kwcli.reading.sinks.row_output import renumber_packets_in_file
 from kwcli.run_environment import Exit, Failure
 from kwcli.sniff.external_sort import BY_FILE, BY_PACKET, PacketRecords, SortedRecords
-from kwcli.sniff.files_read_twice import OutFile, Spooled, check_output, environment_with_stdin, reopen_captures
+from kwcli.sniff.files_read_twice import (
+    OutFile,
+    Spooled,
+    copy_environment_with_stdin,
+    refuse_unwritable_output_or_piped_inputs,
+    reopen_captures,
+)
 from kwcli.sniff.packets_of_rows import NEVER_NS, LoggedConnection, LoggedEngine, SegmentLog
 
 if TYPE_CHECKING:
@@ -229,7 +235,9 @@ class MatchingPacketsWriter:
             return None
         packet = row.request_packet or row.response_packet or 0
         file = file_index_of_packet(packet)
-        noted = [BY_PACKET.pack(file, packet, _COMMENT) + _exchange_comment(row).encode("utf-8", "backslashreplace")]
+        noted = [
+            BY_PACKET.pack(file, packet, _COMMENT) + _format_exchange_comment(row).encode("utf-8", "backslashreplace")
+        ]
         broker = row.connection_info.broker if row.connection_info.tls is None else ""
         until_ns = max(row.time_ns, row.request_end_ns or 0, row.response_end_ns or row.response_ns or 0)
         if self._whole:
@@ -385,11 +393,13 @@ class MatchingPacketsWriter:
                 said = noted.take_records(packet.packet)
                 left -= len(said)
                 if taken is not None:
-                    out.write_packet(packet, [*_join_comments(said), *_whole_connection_notes(packet, taken, said)])
+                    out.write_packet(
+                        packet, [*_decode_comments(said), *_make_notes_of_whole_connection(packet, taken, said)]
+                    )
                 elif any(record[BY_PACKET.size - 1] == _PART for record in said):
-                    note = _packet_note(packet, said)
+                    note = _make_note_of_packet(packet, said)
                     if note is not None:
-                        out.write_packet(packet, [*_join_comments(said), format_note_comment(note)])
+                        out.write_packet(packet, [*_decode_comments(said), format_note_comment(note)])
             if not left and not self._taken:
                 break
         return out.packets
@@ -401,7 +411,7 @@ class MatchingPacketsWriter:
         self._noted.close()
 
 
-def _exchange_comment(row: Exchange) -> str:
+def _format_exchange_comment(row: Exchange) -> str:
     """`Fetch v12, correlation id 7, client app, complete, 1.234 ms`: the comment on the first packet of an exchange."""
     if row.api_key is None:
         words = ["SASL token" if row.is_sasl_token else "response without its request"]
@@ -418,13 +428,15 @@ def _exchange_comment(row: Exchange) -> str:
     return ", ".join(words)
 
 
-def _join_comments(said: Iterable[bytes]) -> Iterator[str]:
+def _decode_comments(said: Iterable[bytes]) -> Iterator[str]:
     for record in said:
         if record[BY_PACKET.size - 1] == _COMMENT:
             yield record[BY_PACKET.size :].decode("utf-8", "replace")
 
 
-def _whole_connection_notes(packet: PacketCopy, taken: _WholeConnection, said: Iterable[bytes]) -> Iterator[str]:
+def _make_notes_of_whole_connection(
+    packet: PacketCopy, taken: _WholeConnection, said: Iterable[bytes]
+) -> Iterator[str]:
     """The note on a packet of a connection that is taken whole, if any; a note that the packet already had is kept."""
     rows: tuple[int, ...] | None = None
     if taken.some:
@@ -438,7 +450,7 @@ def _whole_connection_notes(packet: PacketCopy, taken: _WholeConnection, said: I
     taken.named = True
 
 
-def _packet_note(packet: PacketCopy, said: Iterable[bytes]) -> CutNote | None:
+def _make_note_of_packet(packet: PacketCopy, said: Iterable[bytes]) -> CutNote | None:
     """The note that the records of a packet make; None where no part of it is kept."""
     parts: list[PayloadPart] = []
     ack: int | None = None
@@ -458,10 +470,10 @@ def _packet_note(packet: PacketCopy, said: Iterable[bytes]) -> CutNote | None:
                     break
     if not parts:
         return None
-    return CutNote(direction >> 1, not direction & 1, _join_parts(sorted(parts)), ack, broker.decode())
+    return CutNote(direction >> 1, not direction & 1, _join_adjacent_parts(sorted(parts)), ack, broker.decode())
 
 
-def _join_parts(parts: Iterable[PayloadPart]) -> tuple[PayloadPart, ...]:
+def _join_adjacent_parts(parts: Iterable[PayloadPart]) -> tuple[PayloadPart, ...]:
     """The parts, joined where they follow each other both in the packet and in the stream."""
     out: list[PayloadPart] = []
     for part in parts:
@@ -483,13 +495,13 @@ def show_and_copy_rows(
     strict: bool,
 ) -> Exit:
     """Show the rows of files that the options select, then write a capture of their packets. Raises Failure."""
-    check_output(str(capture.write), capture.files)
+    refuse_unwritable_output_or_piped_inputs(str(capture.write), capture.files)
     whole, limited, with_keys = capture.whole_connections, filters.limit is not None, capture.with_keys
     writer = MatchingPacketsWriter(str(capture.write), env, whole=whole, limited=limited, with_keys=with_keys)
     run = ReadingRun(env, settings, capture, filters, sort=sort, strict=strict, tap=writer)
     spooled = Spooled(env.stdin) if "-" in capture.files else None
     try:
-        captures = run.open_captures(capture.files, environment_with_stdin(env, spooled))
+        captures = run.open_captures(capture.files, copy_environment_with_stdin(env, spooled))
         if captures.records:
             raise Failure(f"{captures.records[0]}: records have no packets that -w could write", Exit.USAGE)
         writer.begin_output(captures.names)

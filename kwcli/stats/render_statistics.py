@@ -164,7 +164,7 @@ class Stats(FoldRenderer):
         self._within = within
         self._settings = settings
         self._write = write
-        self._ages = _make_ages(asked, settings)
+        self._ages = _make_record_ages(asked, settings)
         self._statistics = make_statistics(asked, settings)
         self._slowest = Slowest(asked.slowest or 0)
         super().__init__(
@@ -236,7 +236,7 @@ def make_statistics(asked: StatsOptions, settings: Settings) -> Statistics:
     return Statistics(asked.by, asked.metric, bucket_ns=asked.bucket_ns, over_time=over_time, values=settings.values)
 
 
-def _make_ages(asked: StatsOptions, settings: Settings) -> RecordAges | None:
+def _make_record_ages(asked: StatsOptions, settings: Settings) -> RecordAges | None:
     """The fold for these options where they count records; it is loaded only then."""
     if not METRICS[asked.metric].of_records:
         return None
@@ -251,7 +251,7 @@ def make_stats_view(asked: StatsOptions, settings: Settings, within: Within, rep
 
     `within`: whether an exchange is of the time that is asked for; `report` gets what the statistics do not cover.
     """
-    fold, slowest = _make_ages(asked, settings) or make_statistics(asked, settings), Slowest(asked.slowest or 0)
+    fold, slowest = _make_record_ages(asked, settings) or make_statistics(asked, settings), Slowest(asked.slowest or 0)
 
     def needs(api_key: int, side: Side) -> frozenset[str]:
         return fold.needs(api_key, side) | (slowest.needs(api_key, side) if asked.slowest else frozenset())

@@ -158,7 +158,7 @@ def format_text(result: StatsResult, settings: Settings) -> str:
     result, silent = _drop_empty_groups(result, settings)
     width = None if settings.verbose else settings.width
     out = [*draw_table(_make_columns(result), width, paint, dense=True)] if result.rows else []
-    notes = [*_explain_numbers(result), *silent]
+    notes = [*_list_notes_that_explain_numbers(result), *silent]
     if result.slowest:
         out += [*[""] * bool(out), *draw_table(_make_slowest_columns(result.slowest), width, paint, dense=True)]
     if notes:
@@ -266,7 +266,7 @@ def _make_slowest_columns(rows: list[Row]) -> list[Column]:
         make_column("slowest", lambda row: format_latency(row["latency_ms"]), 0, right=True, paint="bad"),
         make_column("request", _format_request, 0, paint="api", cut=16),
         make_column("packets", lambda row: format_packets(row["packets"]), 1),
-        make_column(time_title("time", rows[0]["time"]), lambda row: _time_of_day(row["time"]), 2, paint="dim"),
+        make_column(time_title("time", rows[0]["time"]), lambda row: _format_time_of_day(row["time"]), 2, paint="dim"),
         make_column("client", _format_client, 3, paint="client", cut=12),
         make_column("broker", lambda row: row["broker"], 4),
         make_column("sent", lambda row: format_size(row["request_size"] or 0), 6, right=True),
@@ -284,7 +284,7 @@ def _format_client(row: Row) -> str:
     return _format_name(row["client_id"] or row["client"].rpartition(":")[0])
 
 
-def _time_of_day(time: str) -> str:
+def _format_time_of_day(time: str) -> str:
     """The time of day to the millisecond, as `kw sniff` shows it."""
     return time.partition("T")[2][:12]
 
@@ -297,7 +297,7 @@ def format_packets(found: dict[str, list[int] | None]) -> str:
     )
 
 
-def _explain_numbers(result: StatsResult) -> list[str]:
+def _list_notes_that_explain_numbers(result: StatsResult) -> list[str]:
     """Notes that explain the numbers."""
     notes = []
     waited = sum(row.get("waited", 0) for row in result.rows)

@@ -31,7 +31,7 @@ _OF_METRIC: Final = {column: name for name, metric in METRICS.items() for column
 
 def parse_options(words: StatsOptions) -> StatsOptions:
     """The options with all words replaced by their meaning, and defaults filled in. Raises Failure (usage)."""
-    names = list(dict.fromkeys(_read_dimension(word) for word in words.by))
+    names = list(dict.fromkeys(_parse_dimension(word) for word in words.by))
     if words.bucket_ms is not None and "time" not in names:
         names.insert(0, "time")
     if "partition" in names and "topic" not in names:
@@ -43,7 +43,7 @@ def parse_options(words: StatsOptions) -> StatsOptions:
     sort = (
         ("name" if "time" in names else METRICS[words.metric].sort)
         if words.sort is None
-        else _read_column(words.sort, names)
+        else _parse_sort_column(words.sort, names)
     )
     needs = _OF_METRIC.get(sort, words.metric)
     if needs != words.metric:
@@ -59,7 +59,7 @@ def _check_dimensions_of_records(metric: str, names: Sequence[str]) -> None:
         raise Failure(f"--by {wrong[0]}: --metric {metric} is of records, which have {known}", Exit.USAGE)
 
 
-def _read_dimension(word: str) -> str:
+def _parse_dimension(word: str) -> str:
     folded = word.lower().replace("-", "_")
     name = SPELLINGS.get(folded, folded)
     if name not in DIMENSION_ROWS:
@@ -70,7 +70,7 @@ def _read_dimension(word: str) -> str:
     return name
 
 
-def _read_column(word: str, by: Sequence[str]) -> str:
+def _parse_sort_column(word: str, by: Sequence[str]) -> str:
     """The column to sort by; `name`, the order of the dimensions, where the word is the first dimension."""
     folded = word.lower().replace("-", "_")
     folded = SORT_SPELLINGS.get(folded, folded)
@@ -89,9 +89,9 @@ def sort_rows(rows: Sequence[Any], sort: str, row_of: Callable[[Any], dict[str, 
     if sort == "name":
         return list(rows)
 
-    def rank(item: Any) -> tuple[bool, Any]:
+    def make_sort_key(item: Any) -> tuple[bool, Any]:
         row = row_of(item)
         value = (row["request_bytes"] or 0) + (row["response_bytes"] or 0) if sort == "bytes" else row[sort]
         return (value is not None, value or 0)
 
-    return sorted(rows, key=rank, reverse=True)
+    return sorted(rows, key=make_sort_key, reverse=True)

@@ -227,7 +227,7 @@ class Exporter:
     def _send_request(self, signal: Signal, encode: Callable[[Any], Any], items: Any, noun: str, count: int) -> None:
         """Send a request unless the collector rests, and count how it ended."""
         if time.monotonic() < self._rests_s:
-            self._count_settled(noun, count, count, self._failed)
+            self._count_sent_and_lost(noun, count, count, self._failed)
             return
         try:
             data: bytes = encode(items).SerializePartialToString()
@@ -238,24 +238,24 @@ class Exporter:
                 self._send_request(signal, encode, items[:half], noun, half)
                 self._send_request(signal, encode, items[half:], noun, count - half)
             else:
-                self._count_settled(noun, 1, 1, f"OpenTelemetry has no form for a value ({type(error).__name__})")
+                self._count_sent_and_lost(noun, 1, 1, f"OpenTelemetry has no form for a value ({type(error).__name__})")
             return
         try:
             self._collector.deliver(signal, data)
             self._failed = ""
-            self._count_settled(noun, count)
+            self._count_sent_and_lost(noun, count)
         except NotDelivered as problem:
             if problem.rejected is not None:
-                self._count_settled(noun, count, min(problem.rejected, count), problem.reason)
+                self._count_sent_and_lost(noun, count, min(problem.rejected, count), problem.reason)
                 return
             self._rests_s = time.monotonic() + _REST_S
             self._failed = problem.reason
             if not self._waits and not self._told:
                 self._told = True
                 self._say(f"kw: --otlp {self._collector.where}: nothing arrives: {problem.reason}")
-            self._count_settled(noun, count, count, problem.reason)
+            self._count_sent_and_lost(noun, count, count, problem.reason)
 
-    def _count_settled(self, noun: str, count: int, lost: int = 0, reason: str = "") -> None:
+    def _count_sent_and_lost(self, noun: str, count: int, lost: int = 0, reason: str = "") -> None:
         """Count what was sent, and how much of it did not arrive; the end has counted what is sent after it."""
         with self._counting:
             if not self._ended.is_set():

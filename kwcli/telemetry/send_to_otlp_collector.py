@@ -72,7 +72,9 @@ class Collector:
         if self._url.scheme == "https":
             self._contexts = {signal: self._tls_context(signal) for signal in _RESPONSES}
         for name in ("", "TRACES_", "METRICS_"):
-            _check_headers(f"OTEL_EXPORTER_OTLP_{name}HEADERS", variables.get(f"OTEL_EXPORTER_OTLP_{name}HEADERS", ""))
+            _refuse_malformed_headers(
+                f"OTEL_EXPORTER_OTLP_{name}HEADERS", variables.get(f"OTEL_EXPORTER_OTLP_{name}HEADERS", "")
+            )
         self._packer = {signal: self._find_variable(signal, "COMPRESSION").strip().lower() for signal in _RESPONSES}
         self._proxy = _find_http_proxy(self._url, variables)
         self._stopped = Event()
@@ -94,9 +96,9 @@ class Collector:
                 reason, wait_s = str(problem), pause_s
             else:
                 if 200 <= answer.status < 300:
-                    _check_accepted(signal, answer)
+                    _raise_for_partial_success(signal, answer)
                     return
-                reason, wait_s = _describe_http_status(answer), max(_retry_after_s(answer, pause_s), pause_s)
+                reason, wait_s = _describe_http_status(answer), max(_parse_retry_after_s(answer, pause_s), pause_s)
                 if answer.status not in _RETRIED:
                     raise NotDelivered(reason)
             if wait_s >= deadline.left() or self._stopped.wait(wait_s):
@@ -178,7 +180,7 @@ def _parse_collector_url(url: str) -> SplitResult:
     return parts
 
 
-def _check_headers(name: str, text: str) -> None:
+def _refuse_malformed_headers(name: str, text: str) -> None:
     """Raise Failure where a part is no NAME=VALUE: OpenTelemetry's parser would show it, secret or not."""
     if any(part.strip() and "=" not in part for part in text.split(",")):
         raise Failure(f"{name}: a part of it is no NAME=VALUE", Exit.USAGE)
@@ -220,7 +222,7 @@ def _describe_http_status(answer: HttpAnswer) -> str:
     return f"{text}, and kw follows no redirect" if 300 <= answer.status < 400 else text
 
 
-def _retry_after_s(answer: HttpAnswer, otherwise: float) -> float:
+def _parse_retry_after_s(answer: HttpAnswer, otherwise: float) -> float:
     """The seconds that Retry-After gives as a number or as a date (RFC 9110, 10.2.3)."""
     text = answer.headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
@@ -233,7 +235,7 @@ def _retry_after_s(answer: HttpAnswer, otherwise: float) -> float:
         return otherwise
 
 
-def _check_accepted(signal: Signal, answer: HttpAnswer) -> None:
+def _raise_for_partial_success(signal: Signal, answer: HttpAnswer) -> None:
     """Raise NotDelivered for what the collector accepted only in part ("Partial Success")."""
     no_message: type[Exception] = import_module("google.protobuf.message").DecodeError  # which brings no types
     response = _RESPONSES[signal]()

@@ -44,18 +44,18 @@ class Cluster(playground_cluster.Cluster):
         jars = old_broker_jars(self.options.version) if old else super()._find_jars()
         return [*jars, telemetry_classes(self.options.version)] if self.options.telemetry else jars
 
-    def _controller_numbers(self) -> list[int]:
-        return [] if self.on_zookeeper else super()._controller_numbers()
+    def _list_controller_numbers(self) -> list[int]:
+        return [] if self.on_zookeeper else super()._list_controller_numbers()
 
-    def _jvm_flags(self) -> list[str]:
-        flags = [] if self.options.telemetry else super()._jvm_flags()
+    def _list_jvm_flags(self) -> list[str]:
+        flags = [] if self.options.telemetry else super()._list_jvm_flags()
         return [*flags, self.realm.flag] if self.options.kerberos else flags
 
-    def _server_properties(self, node: NodePlan) -> dict[str, str]:
+    def _make_server_properties(self, node: NodePlan) -> dict[str, str]:
         lines = (
             broker_properties.make_broker_properties(self.options, node, self.nodes)
             if self.on_zookeeper
-            else super()._server_properties(node)
+            else super()._make_server_properties(node)
         )
         if self.on_zookeeper:
             lines["broker.id"] = str(node.id)

@@ -23,7 +23,7 @@ from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.private_files import (
     ScratchFolder,
     StagedFile,
-    is_open_descriptor_path,
+    is_path_of_open_descriptor,
     open_private_file,
     remove_abandoned_files,
     write_private_file,
@@ -279,7 +279,7 @@ def test_what_is_a_descriptor(tmp_path: Path) -> None:
     (tmp_path / "to").symlink_to("file")
     rows = {"/dev/stdout": True, "/dev/fd/7": True, "/proc/self/fd/7": True, "/dev/null": False, "file": False}
     rows |= {str(tmp_path / "loop"): False, str(tmp_path / "to"): False, "/proc/self/status": False}
-    assert {name: is_open_descriptor_path(name) for name in rows} == rows
+    assert {name: is_path_of_open_descriptor(name) for name in rows} == rows
 
 
 def test_a_file_of_another_user_is_not_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -24,7 +24,12 @@ from kwcli.pipeline.report.feed_folds import (
     feed_versions,
     sort_into_bins,
 )
-from kwcli.pipeline.report.numpy_group_by import BatchColumns, CodedColumn, combine_columns, find_distinct_and_places
+from kwcli.pipeline.report.numpy_group_by import (
+    BatchColumns,
+    CodedColumn,
+    combine_columns_to_tuples,
+    number_distinct_values,
+)
 from kwcli.pipeline.tables.split_by_table_and_date import split_by_table
 from tests.captures.shipped import CLEAN, segments
 from tests.pipeline.rows import batch_of, settled_for_tables
@@ -145,14 +150,17 @@ def test_values_are_measured_exactly(rows: list[tuple[int, int, int]]) -> None:
         assert (group.low, group.high) == ((min(its), max(its)) if its else (0, 0))
 
 
-@given(st.lists(st.tuples(st.sampled_from([None, "", "a", "b"]), st.integers(0, 5)), max_size=60), st.integers(0, 2))
+@given(
+    st.lists(st.tuples(st.sampled_from([None, "", "a", "b"]), st.integers(0, 5)), max_size=60),
+    st.integers(0, 2),
+)
 def test_combinations_are_numbered_once_each(rows: list[tuple[Any, int]], more: int) -> None:
     def column(values: list[Any]) -> CodedColumn:
         places = {value: at for at, value in enumerate(dict.fromkeys(values))}
         return CodedColumn(np.array([places[value] for value in values], np.int64), list(places))
 
     columns = [column([row[0] for row in rows]), *(column([row[1] for row in rows]) for _ in range(more))]
-    found = combine_columns(columns, len(rows))
+    found = combine_columns_to_tuples(columns, len(rows))
     assert len(set(found.values)) == len(found.values)
     assert [found.values[number] for number in found.numbers] == [(row[0], *(row[1],) * more) for row in rows]
     assert set(found.numbers.tolist()) == set(range(len(found.values)))
@@ -160,11 +168,11 @@ def test_combinations_are_numbered_once_each(rows: list[tuple[Any, int]], more: 
 
 @given(st.lists(st.integers(0, 1 << 40), max_size=50))
 def test_large_and_small_numbers_are_made_compact_alike(numbers: list[int]) -> None:
-    sparse, places = find_distinct_and_places(np.array(numbers, np.int64), 1 << 41)
+    sparse, places = number_distinct_values(np.array(numbers, np.int64), 1 << 41)
     assert sparse.tolist() == sorted(set(numbers))
     assert sparse[places].tolist() == numbers
     small = [number % 1000 for number in numbers]
-    dense, places = find_distinct_and_places(np.array(small, np.int64), 1000)
+    dense, places = number_distinct_values(np.array(small, np.int64), 1000)
     assert dense.tolist() == sorted(set(small))
     assert dense[places].tolist() == small
 

@@ -13,7 +13,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from kwcli.pipeline.store.compact_tables import Compacted, compact_tables
-from kwcli.pipeline.store.finish_commits import finish_steps_of_commit, swap_folders
+from kwcli.pipeline.store.finish_commits import finish_steps_of_commit, replace_folder
 from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.pipeline.store.replace_folders_of_tables import find_tables
 from tests.captures.shipped import capture_bytes
@@ -130,7 +130,7 @@ def test_a_swap_that_stops_at_any_step_is_ended(tmp_path: Path, steps: int, monk
     for name in ("rename", "unlink", "remove_folder"):
         monkeypatch.setattr(stopping, name, counted(getattr(stopping, name)))
     with suppress(KeyboardInterrupt):
-        swap_folders(stopping, "new", "old", "mark")
+        replace_folder(stopping, "new", "old", "mark")
     for _ in range(2):
         finish_steps_of_commit(files, {"moves": [], "gone": ["old/a"], "swaps": [["new", "old", "mark"]]})
     assert [path.name for path in tmp_path.iterdir()] == ["old"]

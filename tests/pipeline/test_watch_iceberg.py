@@ -162,5 +162,5 @@ def test_without_the_package_one_line_names_the_extra(name: str, package: str, m
     there: dict[str, Any] = {package: None}
     monkeypatch.setattr(batch_store, "find_spec", lambda asked: there.get(asked, True))
     with pytest.raises(Failure, match=re.escape(f"{package}, which is not installed: {pip_command_for_extra(name)}")):
-        batch_store.require_format(name)
-    batch_store.require_format("parquet")
+        batch_store.require_package_of_log_format(name)
+    batch_store.require_package_of_log_format("parquet")

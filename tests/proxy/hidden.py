@@ -23,8 +23,8 @@ START_S = 60.0
 class HiddenCluster(Cluster):
     """Brokers with the listeners INTERNAL (for brokers) and PLAINTEXT (for clients, by names of `.invalid`)."""
 
-    def _server_properties(self, node: NodePlan) -> dict[str, str]:
-        lines = super()._server_properties(node)
+    def _make_server_properties(self, node: NodePlan) -> dict[str, str]:
+        lines = super()._make_server_properties(node)
         host, ports = self.options.host, node.ports
         own = f"INTERNAL://{host}:{ports['INTERNAL']}"
         lines["advertised.listeners"] = f"{own},PLAINTEXT://kafka-{node.id}.invalid:{ports['PLAINTEXT']}"

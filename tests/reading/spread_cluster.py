@@ -35,5 +35,5 @@ class SpreadCluster(Cluster):
             node.ports = dict(zip(("PLAINTEXT", "CONTROLLER"), PORTS, strict=True))
         return nodes
 
-    def _java_command(self, node: NodePlan) -> list[str]:
-        return ["ip", "netns", "exec", self._hosts.name(node.id), *super()._java_command(node)]
+    def _make_java_command(self, node: NodePlan) -> list[str]:
+        return ["ip", "netns", "exec", self._hosts.name(node.id), *super()._make_java_command(node)]

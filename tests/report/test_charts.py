@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from kwcli.report.svg_charts import (
-    _draw_lines,
+    _draw_lines_on_log_scale,
     _draw_path,
     _draw_stacked_columns,
-    _format_clock,
+    _format_time_of_slice,
     _round_up_to_1_2_or_5,
     _Series,
 )
@@ -32,18 +32,18 @@ def rounded(marks: list[tuple[float, float]]) -> list[tuple[float, float]]:
 def test_lines_are_on_a_logarithmic_scale(
     values: list[float | None], marks: list[tuple[float, float]], path: str
 ) -> None:
-    found, shapes = _draw_lines([_Series("a", values, 3)])
+    found, shapes = _draw_lines_on_log_scale([_Series("a", values, 3)])
     assert rounded(found) == marks
     assert f'<path class="line s3" d="{path}"/>' in shapes
 
 
 def test_nothing_is_drawn_without_values() -> None:
-    assert _draw_lines([_Series("a", [None, None], 1)]) == ([], "")
+    assert _draw_lines_on_log_scale([_Series("a", [None, None], 1)]) == ([], "")
     assert _draw_stacked_columns([_Series("a", [0, 0], 1)]) == ([], "")
 
 
 def test_the_first_line_is_drawn_last() -> None:
-    _, shapes = _draw_lines([_Series("a", [1.0], 1), _Series("b", [2.0], 2)])
+    _, shapes = _draw_lines_on_log_scale([_Series("a", [1.0], 1), _Series("b", [2.0], 2)])
     assert [shapes.index(f"line s{color}") for color in (2, 1)] == sorted(
         shapes.index(f"line s{color}") for color in (1, 2)
     )
@@ -89,4 +89,4 @@ def test_marks_are_at_round_numbers(step: float, nice: float) -> None:
 )
 def test_a_slice_has_its_time_and_its_day_where_there_are_several(bucket_s: float, last: str, clock: str) -> None:
     report: Any = {"bucket_s": bucket_s, "first": "2026-11-21T03:00:00.000000Z", "last": last}
-    assert _format_clock("2026-11-21T03:04:05.123456Z", report) == clock
+    assert _format_time_of_slice("2026-11-21T03:04:05.123456Z", report) == clock

@@ -69,10 +69,14 @@ class TappedCluster(Cluster):
         """The path of the key log."""
         return self.folder / "agent.keys"
 
-    def _jvm_flags(self) -> list[str]:
+    def _list_jvm_flags(self) -> list[str]:
         limits = self.folder / "key.limits"
         limits.write_text(KEY_LIMITS)
-        return [*super()._jvm_flags(), f"-javaagent:{tls_agent()}={self.keys}", f"-Djava.security.properties={limits}"]
+        return [
+            *super()._list_jvm_flags(),
+            f"-javaagent:{tls_agent()}={self.keys}",
+            f"-Djava.security.properties={limits}",
+        ]
 
 
 @pytest.fixture(scope="module")

@@ -66,7 +66,7 @@ def command(
 
     refuse_clashes(Clash("html_path", ("output", "verbose"), "--html writes everything to the page, and nothing else"))
     capture.check_usage()
-    page.check()
+    page.refuse_foreign_file()
     settings = shown.make_settings(env)._replace(records=asked.records, reveal_secrets=asked.reveal_secrets)
     if asked.values or schemas != SchemaOptions():
         from kwcli.net.connection_options import add_value_reader_to_settings

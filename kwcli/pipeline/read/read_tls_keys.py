@@ -58,7 +58,7 @@ def read_keys(key_logs: tuple[str, ...], captures: tuple[str, ...], files: tuple
     key_log_files = KeyLogFiles(key_logs)
     keys = key_log_files.keys
     if keys.read_first is not None:
-        keys.read_first = partial(_read_all, key_log_files, keys.read_first)
+        keys.read_first = partial(_read_key_logs_or_fail, key_log_files, keys.read_first)
     keys.look_further = partial(add_secrets_of_captures, keys, files)
     for path in captures:
         reader = CaptureReader()
@@ -76,7 +76,7 @@ def read_keys(key_logs: tuple[str, ...], captures: tuple[str, ...], files: tuple
     return keys
 
 
-def _read_all(key_logs: KeyLogFiles, read: Callable[[], None]) -> None:
+def _read_key_logs_or_fail(key_logs: KeyLogFiles, read: Callable[[], None]) -> None:
     read()
     if key_logs.failures:
         raise Failure(key_logs.failures[0])

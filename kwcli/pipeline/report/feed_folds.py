@@ -21,11 +21,11 @@ from kwcli.pipeline.report.numpy_group_by import (
     BatchColumns,
     CodedColumn,
     Numbers,
-    combine_columns,
+    combine_columns_to_tuples,
     count_by_group,
-    find_distinct_and_places,
     greatest_by_group,
     least_by_group,
+    number_distinct_values,
     sum_by_group,
 )
 
@@ -61,26 +61,28 @@ def feed_statistics(statistics: Statistics, rows: BatchColumns, only: frozenset[
     """Count a batch; with `only` just the groups whose last dimension is one of its values. Raises LimitExceeded."""
     if not rows.size:
         return
-    times = rows.integers("time_ns")
+    times = rows.convert_to_integers("time_ns")
     first, last = int(times.min()), int(times.max())
     statistics.extend_time(first, last)
-    picked, groups = _group_rows(statistics, rows, only)
+    picked, groups = _number_groups_of_rows(statistics, rows, only)
     size = len(groups.values)
     made = [GroupStatistics() for _ in range(size)]
-    found = _count_outcomes(rows, picked, groups, made)
-    if rows.lengths("error_codes").any():
-        _count_errors(statistics, rows, picked, groups, made, found)
+    found = _count_rows_and_sizes_of_groups(rows, picked, groups, made)
+    if rows.count_list_elements("error_codes").any():
+        _count_error_codes_of_groups(statistics, rows, picked, groups, made, found)
     measured = _measure_rows(statistics.metric, rows, picked, found)
     if statistics.metric == "latency":
-        _count_waits(rows, picked, groups, made)
+        _count_waits_of_groups(rows, picked, groups, made)
     _add_measured_rows(groups, made, measured)
     shift = statistics.slice_span()[2].bit_length() - 1
     if statistics.over_time:
-        _set_slices(groups, made, measured, times[picked] >> shift, METRICS[statistics.metric].join)
+        _set_values_of_time_slices(groups, made, measured, times[picked] >> shift, METRICS[statistics.metric].join)
     statistics.add_groups(zip(groups.values, made, strict=True), first, last, shift)
 
 
-def _group_rows(statistics: Statistics, rows: BatchColumns, only: frozenset[Any] | None) -> tuple[Numbers, CodedColumn]:
+def _number_groups_of_rows(
+    statistics: Statistics, rows: BatchColumns, only: frozenset[Any] | None
+) -> tuple[Numbers, CodedColumn]:
     """The rows that count, and the group key of each; a row that is about several values is there for each of them."""
     picked = np.arange(rows.size, dtype=np.int64)
     lists = [name for name in statistics.by if name in LISTS]
@@ -88,40 +90,42 @@ def _group_rows(statistics: Statistics, rows: BatchColumns, only: frozenset[Any]
         raise ValueError("a table is grouped by one list of values at a time")
     values = None
     if lists:
-        picked, values = rows.elements(LISTS[lists[0]])
+        picked, values = rows.flatten_lists(LISTS[lists[0]])
     parts: list[CodedColumn] = []
     for name in statistics.by:
         if name in LISTS:
             assert values is not None
             parts.append(values)
         elif name == "time":
-            parts.append(_buckets_of(rows.integers("time_ns")[picked], statistics.bucket_ns))
+            parts.append(_number_time_buckets(rows.convert_to_integers("time_ns")[picked], statistics.bucket_ns))
         else:
-            parts.append(rows.dimension(name).take_rows(picked))
+            parts.append(rows.make_dimension_column(name).select_rows(picked))
     if only is not None:
         wanted = np.array([value in only for value in parts[-1].values] or [False])
         kept = np.flatnonzero(wanted[parts[-1].numbers])
-        picked, parts = picked[kept], [part.take_rows(kept) for part in parts]
-    return picked, combine_columns(parts, len(picked))
+        picked, parts = picked[kept], [part.select_rows(kept) for part in parts]
+    return picked, combine_columns_to_tuples(parts, len(picked))
 
 
-def _buckets_of(times: Numbers, width: int) -> CodedColumn:
+def _number_time_buckets(times: Numbers, width: int) -> CodedColumn:
     if not len(times):
         return CodedColumn(times, [])
     begun = times // width
     low = int(begun.min())
-    different, places = find_distinct_and_places(begun - low, int(begun.max()) - low + 1)
+    different, places = number_distinct_values(begun - low, int(begun.max()) - low + 1)
     return CodedColumn(places, [(number + low) * width for number in different.tolist()])
 
 
-def _count_outcomes(rows: BatchColumns, picked: Numbers, groups: CodedColumn, made: list[GroupStatistics]) -> Numbers:
+def _count_rows_and_sizes_of_groups(
+    rows: BatchColumns, picked: Numbers, groups: CodedColumn, made: list[GroupStatistics]
+) -> Numbers:
     """Set the counts and sizes of the groups; the result has a 0 for each row, to count its error codes in."""
     numbers, size = groups.numbers, len(made)
     status = {
         name: np.bincount(numbers[rows.mask_value("status", name)[picked]], minlength=size).tolist()
         for name in ("unanswered", "undecoded")
     }
-    sent, got = (sum_by_group(numbers, _frame_sizes(rows, side)[picked], size) for side in ("request", "response"))
+    sent, got = (sum_by_group(numbers, _get_frame_sizes(rows, side)[picked], size) for side in ("request", "response"))
     for at, each in enumerate(count_by_group(numbers, size)):
         group = made[at]
         group.count = each
@@ -130,7 +134,7 @@ def _count_outcomes(rows: BatchColumns, picked: Numbers, groups: CodedColumn, ma
     return np.zeros(len(picked), np.int64)
 
 
-def _count_errors(
+def _count_error_codes_of_groups(
     statistics: Statistics,
     rows: BatchColumns,
     picked: Numbers,
@@ -142,7 +146,7 @@ def _count_errors(
     by = statistics.by
     topic = by.index("topic") if "topic" in by else None
     error = by.index("error") if "error" in by else None
-    failed = rows.lengths("error_codes") > 0
+    failed = rows.count_list_elements("error_codes") > 0
     at = np.flatnonzero(failed[picked])
     which, places = np.unique(picked[at], return_inverse=True)
     codes = rows.column("error_codes").take(which).to_pylist()
@@ -173,33 +177,37 @@ def _measure_rows(metric: str, rows: BatchColumns, picked: Numbers, found: Numbe
     if metric == "errors":
         return MeasuredRows(found > 0, found)
     if metric == "bytes":
-        values = (_frame_sizes(rows, "request") + _frame_sizes(rows, "response"))[picked]
+        values = (_get_frame_sizes(rows, "request") + _get_frame_sizes(rows, "response"))[picked]
         return MeasuredRows(np.ones(len(picked), np.bool_), values)
     if metric == "throttle":
-        values = rows.integers("throttle_time_ms")[picked] * NS_PER_MS
+        values = rows.convert_to_integers("throttle_time_ms")[picked] * NS_PER_MS
         return MeasuredRows(values > 0, values)
-    where = _mask_own_latency(rows)
-    return MeasuredRows(where[picked], (rows.integers("response_ns") - rows.integers("request_end_ns"))[picked])
+    where = _mask_rows_with_own_latency(rows)
+    return MeasuredRows(
+        where[picked], (rows.convert_to_integers("response_ns") - rows.convert_to_integers("request_end_ns"))[picked]
+    )
 
 
-def _frame_sizes(rows: BatchColumns, side: str) -> Numbers:
+def _get_frame_sizes(rows: BatchColumns, side: str) -> Numbers:
     """The sizes of the requests or responses; 0 for those inside an Envelope, which are in the Envelope's size."""
-    sizes: Numbers = rows.integers(f"{side}_size") * ~rows.mask_present("envelope")
+    sizes: Numbers = rows.convert_to_integers(f"{side}_size") * ~rows.mask_present("envelope")
     return sizes
 
 
-def _mask_own_latency(rows: BatchColumns) -> Any:
+def _mask_rows_with_own_latency(rows: BatchColumns) -> Any:
     """The rows that have a latency of their own."""
     paired = rows.mask_present("request_end_ns") & rows.mask_present("response_ns")
     return paired & ~rows.mask_present("waited_ns") & ~rows.mask_present("envelope")
 
 
-def _count_waits(rows: BatchColumns, picked: Numbers, groups: CodedColumn, made: list[GroupStatistics]) -> None:
+def _count_waits_of_groups(
+    rows: BatchColumns, picked: Numbers, groups: CodedColumn, made: list[GroupStatistics]
+) -> None:
     waits = np.flatnonzero(rows.mask_present("waited_ns")[picked])
     if not len(waits):
         return
     numbers = groups.numbers[waits]
-    waited = sum_by_group(numbers, rows.integers("waited_ns")[picked][waits], len(made))
+    waited = sum_by_group(numbers, rows.convert_to_integers("waited_ns")[picked][waits], len(made))
     for group, times, total in zip(made, count_by_group(numbers, len(made)), waited, strict=True):
         group.waited, group.waited_ns = times, total
 
@@ -213,7 +221,7 @@ def sort_into_bins(values: Numbers) -> CodedColumn:
     if least_of_all.any():
         number[least_of_all] = bin_number_of(int(np.iinfo(np.int64).min))
     low = int(number.min()) if len(number) else 0
-    different, places = find_distinct_and_places(number - low, int(number.max()) - low + 1 if len(number) else 1)
+    different, places = number_distinct_values(number - low, int(number.max()) - low + 1 if len(number) else 1)
     return CodedColumn(places, [each + low for each in different.tolist()])
 
 
@@ -225,7 +233,7 @@ def add_to_measures(
         return
     binned = sort_into_bins(values)
     size, width = len(made), len(binned.values)
-    pairs, places = find_distinct_and_places(groups.numbers * width + binned.numbers, size * width)
+    pairs, places = number_distinct_values(groups.numbers * width + binned.numbers, size * width)
     each = sum_by_group(places, weights, len(pairs)) if weights is not None else count_by_group(places, len(pairs))
     found: list[Counter[int]] = [Counter() for _ in made]
     for pair, times in zip(pairs.tolist(), each, strict=True):
@@ -239,10 +247,10 @@ def add_to_measures(
 
 def _add_measured_rows(groups: CodedColumn, made: list[GroupStatistics], measured: MeasuredRows) -> None:
     rows = np.flatnonzero(measured.where)
-    add_to_measures(groups.take_rows(rows), made, measured.values[rows])
+    add_to_measures(groups.select_rows(rows), made, measured.values[rows])
 
 
-def _set_slices(
+def _set_values_of_time_slices(
     groups: CodedColumn, made: list[GroupStatistics], measured: MeasuredRows, slices: Numbers, join: Join
 ) -> None:
     """Set the value of each group in each time slice."""
@@ -251,7 +259,7 @@ def _set_slices(
         return
     numbers, values, slices = groups.numbers[rows], measured.values[rows], slices[rows]
     low, width = int(slices.min()), int(slices.max()) - int(slices.min()) + 1
-    pairs, places = find_distinct_and_places(numbers * width + slices - low, len(made) * width)
+    pairs, places = number_distinct_values(numbers * width + slices - low, len(made) * width)
     joined = (sum_by_group if join is add_amounts else greatest_by_group)(places, values, len(pairs))
     for pair, value in zip(pairs.tolist(), joined, strict=True):
         made[pair // width].slices[pair % width + low] = value
@@ -271,8 +279,8 @@ USES: Final = ("address", "client_id", "client_software_name", "client_software_
 
 def feed_slowest(slowest: Slowest, rows: BatchColumns) -> None:
     """Add the exchanges that took longest, and all that took as long as the last of them."""
-    where = _mask_own_latency(rows)
-    took = (rows.integers("response_ns") - rows.integers("request_end_ns"))[where]
+    where = _mask_rows_with_own_latency(rows)
+    took = (rows.convert_to_integers("response_ns") - rows.convert_to_integers("request_end_ns"))[where]
     if not len(took) or not slowest.most:
         return
     bar = np.partition(took, -slowest.most)[-slowest.most] if len(took) > slowest.most else took.min()
@@ -282,12 +290,12 @@ def feed_slowest(slowest: Slowest, rows: BatchColumns) -> None:
         row = dict(zip(columns, values, strict=True))
         latency = row["response_ns"] - row["request_end_ns"]
         where = (row["client"], row["broker"], row["connection_began_ns"], row["place"], row["time_ns"])
-        packets = [_packets_of_side(row, side) for side in ("request", "response")]
+        packets = [_get_packets_of_side(row, side) for side in ("request", "response")]
         values_of_names = {**row, "time": row["time_ns"], "latency_ms": latency, "packets": packets}
         slowest.add_kept_values(latency, where, tuple(values_of_names[name] for name in (*NAMES, *slowest.more)))
 
 
-def _packets_of_side(row: dict[str, Any], side: str) -> list[int] | None:
+def _get_packets_of_side(row: dict[str, Any], side: str) -> list[int] | None:
     """The first and the last packet of a request or response; None where the table has none."""
     first: int | None = row[f"{side}_packet"]
     return None if first is None else [first, row[f"{side}_packet_end"]]
@@ -296,8 +304,8 @@ def _packets_of_side(row: dict[str, Any], side: str) -> list[int] | None:
 def feed_versions(versions: ClientVersions, rows: BatchColumns) -> None:
     """Count which client used which version of which API."""
     at = np.flatnonzero(rows.mask_present("api_key") & rows.mask_present("api_version"))
-    groups = combine_columns([rows.dimension(name).take_rows(at) for name in USES], len(at))
-    times, size = rows.integers("time_ns")[at], len(groups.values)
+    groups = combine_columns_to_tuples([rows.make_dimension_column(name).select_rows(at) for name in USES], len(at))
+    times, size = rows.convert_to_integers("time_ns")[at], len(groups.values)
     firsts, lasts = least_by_group(groups.numbers, times, size), greatest_by_group(groups.numbers, times, size)
     for key, *amounts in zip(groups.values, count_by_group(groups.numbers, size), firsts, lasts, strict=True):
         versions.join_amounts(key, amounts)
@@ -305,26 +313,28 @@ def feed_versions(versions: ClientVersions, rows: BatchColumns) -> None:
 
 def tally_rows(tally: Tally, rows: BatchColumns) -> None:
     """Count the rows of each key, and add up their amounts."""
-    groups = combine_columns([rows.dimension(name) for name in tally.by], rows.size)
+    groups = combine_columns_to_tuples([rows.make_dimension_column(name) for name in tally.by], rows.size)
     size = len(groups.values)
     _, *names = tally.amounts
-    columns = [sum_by_group(groups.numbers, rows.integers(name), size) for name in names]
+    columns = [sum_by_group(groups.numbers, rows.convert_to_integers(name), size) for name in names]
     for key, *amounts in zip(groups.values, count_by_group(groups.numbers, size), *columns, strict=True):
         tally.join_amounts(key, amounts)
 
 
 def count_record_batches(found: BatchSizes, rows: BatchColumns) -> None:
     """Count the record batches of each API and topic."""
-    at = np.flatnonzero(rows.integers("batches") > 0)
-    groups = combine_columns([rows.coded_column(name).take_rows(at) for name in ("api", "topic", "topic_id")], len(at))
+    at = np.flatnonzero(rows.convert_to_integers("batches") > 0)
+    groups = combine_columns_to_tuples(
+        [rows.get_coded_column(name).select_rows(at) for name in ("api", "topic", "topic_id")], len(at)
+    )
     size = len(groups.values)
-    batches, records, amount = (rows.integers(name)[at] for name in ("batches", "records", "bytes"))
+    batches, records, amount = (rows.convert_to_integers(name)[at] for name in ("batches", "records", "bytes"))
     columns = [sum_by_group(groups.numbers, column, size) for column in (batches, records, amount)]
     made = [TopicBatches(*amounts) for amounts in zip(*columns, strict=True)]
-    add_to_measures(groups, [its.sizes for its in made], _average_per_batch(amount, batches), batches)
-    add_to_measures(groups, [its.counts for its in made], _average_per_batch(records, batches), batches)
-    codecs = combine_columns(
-        [CodedColumn(groups.numbers, list(range(size))), rows.coded_column("codec").take_rows(at)], len(at)
+    add_to_measures(groups, [its.sizes for its in made], _compute_average_per_batch(amount, batches), batches)
+    add_to_measures(groups, [its.counts for its in made], _compute_average_per_batch(records, batches), batches)
+    codecs = combine_columns_to_tuples(
+        [CodedColumn(groups.numbers, list(range(size))), rows.get_coded_column("codec").select_rows(at)], len(at)
     )
     times = sum_by_group(codecs.numbers, batches, len(codecs.values))
     for (group, codec), its_batches in zip(codecs.values, times, strict=True):
@@ -333,7 +343,7 @@ def count_record_batches(found: BatchSizes, rows: BatchColumns) -> None:
         found.add_batches((api, topic or topic_id), its)
 
 
-def _average_per_batch(amount: Numbers, batches: Numbers) -> Numbers:
+def _compute_average_per_batch(amount: Numbers, batches: Numbers) -> Numbers:
     """The average amount of one batch in each row, rounded."""
     found: Numbers = (amount + batches // 2) // batches
     return found

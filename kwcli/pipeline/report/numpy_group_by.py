@@ -26,12 +26,12 @@ class CodedColumn(NamedTuple):
     numbers: Numbers
     values: list[Any]
 
-    def take_rows(self, rows: Numbers) -> CodedColumn:
+    def select_rows(self, rows: Numbers) -> CodedColumn:
         """The column of some of the rows."""
         return CodedColumn(self.numbers[rows], self.values)
 
 
-def code_column(column: pa.Array) -> CodedColumn:
+def make_coded_column(column: pa.Array) -> CodedColumn:
     """A column as a CodedColumn; null is among its values where a row has none."""
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode(null_encoding="encode")
@@ -43,14 +43,14 @@ def code_column(column: pa.Array) -> CodedColumn:
     return CodedColumn(numbers.to_numpy(zero_copy_only=False).astype(np.int64), values)
 
 
-def map_values(found: CodedColumn, values: Sequence[Any]) -> CodedColumn:
+def replace_column_values(found: CodedColumn, values: Sequence[Any]) -> CodedColumn:
     """A column with `values` in place of its own, in the same order; equal values become one."""
     places: dict[Any, int] = {}
     moved = [places.setdefault(value, len(places)) for value in values]
     return CodedColumn(np.array(moved, np.int64)[found.numbers] if moved else found.numbers, list(places))
 
 
-def find_distinct_and_places(numbers: Numbers, size: int) -> tuple[Numbers, Numbers]:
+def number_distinct_values(numbers: Numbers, size: int) -> tuple[Numbers, Numbers]:
     """The distinct `numbers` (all below `size`), ascending, and for each row the place of its number among them."""
     if size <= max(_TABLE_MAX, 4 * len(numbers)):
         seen = np.zeros(size, np.bool_)
@@ -63,17 +63,17 @@ def find_distinct_and_places(numbers: Numbers, size: int) -> tuple[Numbers, Numb
     return present, inverse.astype(np.int64, copy=False)
 
 
-def combine_columns(parts: Sequence[CodedColumn], rows: int) -> CodedColumn:
+def combine_columns_to_tuples(parts: Sequence[CodedColumn], rows: int) -> CodedColumn:
     """A column of the tuples of several columns' values; without any column the empty tuple."""
     numbers, keys = np.zeros(rows, np.int64), [()] if rows else []
     for part in parts:
         size = max(len(part.values), 1)
-        present, numbers = find_distinct_and_places(numbers * size + part.numbers, max(len(keys), 1) * size)
+        present, numbers = number_distinct_values(numbers * size + part.numbers, max(len(keys), 1) * size)
         keys = [(*keys[number // size], part.values[number % size]) for number in present.tolist()]
     return CodedColumn(numbers, keys)
 
 
-def integers(column: pa.Array) -> Numbers:
+def convert_to_integers(column: pa.Array) -> Numbers:
     """A column of integers, null as 0."""
     values: Numbers = pc.fill_null(column, 0).to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
     return values
@@ -130,34 +130,34 @@ class BatchColumns:
             return self._get_or_make("errors", name, lambda: _drop_expected_errors(self._batch, name))
         return self._batch.column(name)
 
-    def integers(self, name: str) -> Numbers:
+    def convert_to_integers(self, name: str) -> Numbers:
         """A column of integers, null as 0."""
-        return self._get_or_make("integers", name, lambda: integers(self.column(name)))  # type: ignore[no-any-return]
+        return self._get_or_make("convert_to_integers", name, lambda: convert_to_integers(self.column(name)))  # type: ignore[no-any-return]
 
     def mask_present(self, name: str) -> Any:
         """Where a column is not null."""
         return self._get_or_make("known", name, lambda: mask_present(self.column(name)))
 
-    def coded_column(self, name: str) -> CodedColumn:
+    def get_coded_column(self, name: str) -> CodedColumn:
         """A column as a CodedColumn."""
-        return self._get_or_make("coded", name, lambda: code_column(self.column(name)))  # type: ignore[no-any-return]
+        return self._get_or_make("coded", name, lambda: make_coded_column(self.column(name)))  # type: ignore[no-any-return]
 
-    def dimension(self, name: str) -> CodedColumn:
+    def make_dimension_column(self, name: str) -> CodedColumn:
         """The column of a dimension that has one value a row."""
         make = DIMENSIONS.get(name)
-        return self._get_or_make("dimension", name, partial(make, self)) if make else self.coded_column(name)
+        return self._get_or_make("dimension", name, partial(make, self)) if make else self.get_coded_column(name)
 
-    def lengths(self, name: str) -> Numbers:
+    def count_list_elements(self, name: str) -> Numbers:
         """How many elements a column of lists has in each row."""
-        return self._get_or_make("lengths", name, lambda: integers(pc.list_value_length(self.column(name))))  # type: ignore[no-any-return]
+        return self._get_or_make("lengths", name, lambda: convert_to_integers(pc.list_value_length(self.column(name))))  # type: ignore[no-any-return]
 
-    def elements(self, name: str) -> tuple[Numbers, CodedColumn]:
+    def flatten_lists(self, name: str) -> tuple[Numbers, CodedColumn]:
         """The rows and the values of a column of lists; a row without elements has None."""
         return self._get_or_make("elements", name, lambda: _flatten_list_column(self.column(name)))  # type: ignore[no-any-return]
 
     def mask_value(self, name: str, value: str) -> Any:
         """Where a column has this value."""
-        found = self.coded_column(name)
+        found = self.get_coded_column(name)
         wanted = np.array([each == value for each in found.values] or [False])
         return wanted[found.numbers]
 
@@ -168,27 +168,27 @@ class BatchColumns:
         return self._known[key]
 
 
-def _host(rows: BatchColumns) -> CodedColumn:
-    found = rows.coded_column("client")
-    return map_values(found, [host_of(value) for value in found.values])
+def _make_host_column(rows: BatchColumns) -> CodedColumn:
+    found = rows.get_coded_column("client")
+    return replace_column_values(found, [host_of(value) for value in found.values])
 
 
-def _client(rows: BatchColumns) -> CodedColumn:
-    found = combine_columns([rows.coded_column("client_id"), rows.coded_column("client")], rows.size)
-    return map_values(found, [client_of(*names) for names in found.values])
+def _make_client_column(rows: BatchColumns) -> CodedColumn:
+    found = combine_columns_to_tuples([rows.get_coded_column("client_id"), rows.get_coded_column("client")], rows.size)
+    return replace_column_values(found, [client_of(*names) for names in found.values])
 
 
-def _software(rows: BatchColumns) -> CodedColumn:
-    parts = [rows.coded_column("client_software_name"), rows.coded_column("client_software_version")]
-    found = combine_columns(parts, rows.size)
-    return map_values(found, [software_of(*names) for names in found.values])
+def _make_software_column(rows: BatchColumns) -> CodedColumn:
+    parts = [rows.get_coded_column("client_software_name"), rows.get_coded_column("client_software_version")]
+    found = combine_columns_to_tuples(parts, rows.size)
+    return replace_column_values(found, [software_of(*names) for names in found.values])
 
 
 DIMENSIONS: Final[dict[str, Callable[[BatchColumns], CodedColumn]]] = {
-    "address": _host,
-    "client": _client,
-    "software": _software,
-    "version": lambda rows: rows.coded_column("api_version"),
+    "address": _make_host_column,
+    "client": _make_client_column,
+    "software": _make_software_column,
+    "version": lambda rows: rows.get_coded_column("api_version"),
 }
 # Dimensions that an exchange has several values of, and their columns.
 LISTS: Final = {"topic": "topics", "group": "groups", "error": "error_names"}
@@ -210,20 +210,20 @@ def _drop_expected_errors(batch: pa.RecordBatch, name: str) -> pa.Array:
 
 
 def _flatten_list_column(column: pa.Array) -> tuple[Numbers, CodedColumn]:
-    lengths = integers(pc.list_value_length(column))
-    found = code_column(pc.list_flatten(column))
+    lengths = convert_to_integers(pc.list_value_length(column))
+    found = make_coded_column(pc.list_flatten(column))
     parents = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
     width = max(len(found.values), 1)
-    different, places = find_distinct_and_places(parents * width + found.numbers, len(lengths) * width)
+    different, places = number_distinct_values(parents * width + found.numbers, len(lengths) * width)
     if len(different) != len(parents):  # a value counts once a row
         first = np.full(len(different), len(parents), np.int64)
         np.minimum.at(first, places, np.arange(len(parents), dtype=np.int64))
         first.sort()
-        parents, found = parents[first], found.take_rows(first)
+        parents, found = parents[first], found.select_rows(first)
     empty = np.flatnonzero(lengths == 0)
     if len(empty):
         values = [*found.values, None]
         numbers = np.concatenate([found.numbers, np.full(len(empty), len(values) - 1, np.int64)])
         parents = np.concatenate([parents, empty])
-        found = map_values(CodedColumn(numbers, values), values)
+        found = replace_column_values(CodedColumn(numbers, values), values)
     return parents, found

@@ -15,10 +15,10 @@ from kwcli.pipeline.store.replace_folders_of_tables import find_older_files, fin
 from kwcli.pipeline.tables.arrow_schemas import SCHEMAS
 from kwcli.pipeline.tables.table_columns import TABLES, TABLES_VERSION
 from kwcli.pipeline.tables.upgrade_table_rows import (
+    add_missing_columns,
     find_missing_columns,
     find_version_of_columns,
     read_file_version,
-    with_missing_columns,
 )
 from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.run_environment import Failure
@@ -137,9 +137,7 @@ class Tables:
                 asked = [column for column in (*columns, *([_SOURCE] if apart else [])) if column in there]
                 try:
                     for batch in file.iter_batches(most, columns=list(dict.fromkeys(asked)) or [_TIME]):
-                        yield with_missing_columns(
-                            name, _drop_request_log_rows(batch) if apart else batch, columns, few
-                        )
+                        yield add_missing_columns(name, _drop_request_log_rows(batch) if apart else batch, columns, few)
                 except (OSError, pa.ArrowException) as problem:
                     raise self._make_reading_failure(name, problem) from None
 

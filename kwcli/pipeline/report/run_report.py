@@ -35,7 +35,7 @@ def run_report(
     standard output. `master`: count on Spark.
     """
     release = RELEASES[-1] if target is None else find_release(target)
-    page.check()
+    page.refuse_foreign_file()
     if find_spec("pyarrow") is None or find_spec("numpy") is None:
         raise Failure(f"reading tables needs pyarrow: {pip_command_for_extra('report')}")
     found = _make_report_of_tables(env, folder, release, master, wanted=not settings.quiet)
@@ -65,13 +65,13 @@ def _make_report_of_tables(env: Environment, folder: str, release: str, master: 
         with open_own_session(master, env) as spark:
             found = run_two_rounds(tables, make_spark_counter(spark, tables))
             if has_bodies(tables):
-                found = fold_exchanges_by_spark(spark, tables).with_these_folds(found)
+                found = fold_exchanges_by_spark(spark, tables).add_folds_to_result(found)
             return build_report(found, release)
     progress = ProgressLine(env, None, wanted=wanted)
     try:
         found = run_two_rounds(tables, make_local_counter(tables, progress))
         if has_bodies(tables):
-            found = fold_exchanges_locally(tables, progress).with_these_folds(found)
+            found = fold_exchanges_locally(tables, progress).add_folds_to_result(found)
         return build_report(found, release)
     finally:
         progress.hide_line()

@@ -65,11 +65,11 @@ class RowCompletion:
         times = pc.coalesce(*(rows.column(name) for name in ("response_end_ns", "request_end_ns", "time_ns")))
         ids = rows.column("topic_ids")
         columns = {
-            name: self._complete_list(rows.column(name), times, rows.column(name))
+            name: self._fill_topic_names_in_lists(rows.column(name), times, rows.column(name))
             for name in ("topics", "error_topics")
         }
         columns["topics"] = _drop_duplicates(columns["topics"])
-        columns["topic_names"] = self._complete_list(rows.column("topic_names"), times, ids)
+        columns["topic_names"] = self._fill_topic_names_in_lists(rows.column("topic_names"), times, ids)
         columns["partitions"] = self._complete_partitions(rows.column("partitions"), times)
         return _replace_columns(rows, columns)
 
@@ -78,7 +78,7 @@ class RowCompletion:
         """Rows without the number of their connection."""
         return _replace_columns(rows, {"connection": pa.nulls(rows.num_rows, rows.schema.field("connection").type)})
 
-    def _complete_list(self, lists: pa.Array, times: pa.Array, ids: pa.Array) -> pa.Array:
+    def _fill_topic_names_in_lists(self, lists: pa.Array, times: pa.Array, ids: pa.Array) -> pa.Array:
         """Lists in which the elements without a name get the known name of their topic id; `ids` has the id of each."""
         named = self._fill_topic_names(lists.flatten(), times.take(pc.list_parent_indices(lists)), ids.flatten())
         return pa.ListArray.from_arrays(_compute_list_offsets(lists), named, type=lists.type)

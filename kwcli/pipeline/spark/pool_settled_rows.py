@@ -28,7 +28,7 @@ class SettledRowsWriter:
     def __init__(self, staging: Staging, split: int) -> None:
         self.rows = 0
         self._files = staging.files
-        self._path = _path_of_pool(staging, split)
+        self._path = _make_path_of_pool(staging, split)
         self._partial = f"{self._path}-{uuid.uuid4().hex}{PARTIAL}"
         self._writer: pa.RecordBatchStreamWriter | None = None
 
@@ -57,7 +57,7 @@ class SettledRowsWriter:
 
 def read_settled_rows(staging: Staging, split: int) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
     """The batches of a split's pool, with the run of each row; nothing where there is no pool."""
-    path = _path_of_pool(staging, split)
+    path = _make_path_of_pool(staging, split)
     if not staging.files.exists(path):
         return
     with open(staging.files.full_path(path), "rb", buffering=_BUFFER) as file:
@@ -66,5 +66,5 @@ def read_settled_rows(staging: Staging, split: int) -> Iterator[tuple[pa.RecordB
             yield pa.RecordBatch.from_arrays(columns, schema=ROWS), runs
 
 
-def _path_of_pool(staging: Staging, split: int) -> str:
+def _make_path_of_pool(staging: Staging, split: int) -> str:
     return f"{staging.folder}/pools/{split}"

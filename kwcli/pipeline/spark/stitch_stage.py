@@ -100,7 +100,7 @@ class Rereader:
             begins = window.first <= after <= window.last
             begun = begun or begins
             info = until is not None and window.first <= until <= window.last
-            if begun and (begins or info or window.keys & _hash_key_to_bit(key)):
+            if begun and (begins or info or window.keys & _hash_connection_key_to_bit(key)):
                 yield from read_segments_between(split, window.begin, window.end)
 
 
@@ -115,7 +115,7 @@ def _find_windows(split: Split) -> list[_Window]:
     def close() -> None:
         nonlocal first, size
         if first:
-            found.append(_Window(begin, end.at, first, last, _combine_bits_of_keys(keys)))
+            found.append(_Window(begin, end.at, first, last, _combine_bits_of_connection_keys(keys)))
         keys.clear()
         first = size = 0
 
@@ -136,14 +136,14 @@ def _find_windows(split: Split) -> list[_Window]:
     return found
 
 
-def _hash_key_to_bit(key: bytes) -> int:
+def _hash_connection_key_to_bit(key: bytes) -> int:
     return 1 << hash(key) % _BITS
 
 
-def _combine_bits_of_keys(keys: Iterable[bytes]) -> int:
+def _combine_bits_of_connection_keys(keys: Iterable[bytes]) -> int:
     bits = 0
     for key in keys:
-        bits |= _hash_key_to_bit(canonical_connection_key(key))
+        bits |= _hash_connection_key_to_bit(canonical_connection_key(key))
     return bits
 
 

@@ -81,20 +81,20 @@ class PartitionWriter:
         """Write the rows of the pools, one batch a step."""
         for split in sorted(self._verdicts):
             verdicts = pa.Table.from_batches(self._verdicts.pop(split)).sort_by("run").combine_chunks()
-            completion = self._completion_for(split)
+            completion = self._begin_split_and_get_completion(split)
             for rows, runs in read_settled_rows(self._stage_input.staging, split):
                 self.rows += rows.num_rows
                 self._writer.write(completion.complete_rows(completion.apply_verdicts(rows, runs, verdicts)))
                 yield
 
     def _write_batch(self, split: int, batch: pa.RecordBatch, kind: str) -> None:
-        completion = self._completion_for(split)
+        completion = self._begin_split_and_get_completion(split)
         if kind == "ended":
             self._writer.write_table("connections", completion.drop_connection_numbers(batch))
         else:
             self._writer.write(completion.complete_rows(batch))
 
-    def _completion_for(self, split: int) -> RowCompletion:
+    def _begin_split_and_get_completion(self, split: int) -> RowCompletion:
         self._split = split
         point = self._splits[split].point
         if point not in self._completions:

@@ -58,7 +58,7 @@ __all__ = [
     "Change",
     "open_batch_store",
     "parse_date_of_path",
-    "require_format",
+    "require_package_of_log_format",
 ]
 
 # Formats of tables: plain files, or files with a log that other readers know.
@@ -130,7 +130,7 @@ class BatchStore:
         """Make the folder where it is missing, take its lock, end an interrupted batch. Raises Failure."""
         refuse_foreign_folder(self.files, self.name)
         self.files.create_folder(CONTROL)
-        self._lock.require(self.name)
+        self._lock.acquire_or_fail(self.name)
         try:
             if self.files.exists(MANIFEST):
                 raise Failure(
@@ -139,7 +139,7 @@ class BatchStore:
             write_folder_mark(self.files)
             for path in (COMMITS, STATES):
                 self.files.create_folder(path)
-            self.recover_last_batch()
+            self.finish_or_delete_last_batch()
         except BaseException:
             self._lock.release()
             raise
@@ -148,7 +148,7 @@ class BatchStore:
         """Release the lock, so that others may write."""
         self._lock.release()
 
-    def recover_last_batch(self) -> None:
+    def finish_or_delete_last_batch(self) -> None:
         """Finish a batch that was committed, delete the files of a batch that was not."""
         with self._hold_commit_lock():
             staged = self.files.list_names(STAGING)
@@ -160,7 +160,7 @@ class BatchStore:
             self.find_older_files(value)  # a file that cannot be read with those to come fails before any is added
             self._apply_commit_to_logs(value)
             self.files.remove(STAGING)
-            self._sweep_commits()
+            self._delete_old_commits()
 
     # -- what is there -------------------------------------------------------------------------------------------------
 
@@ -279,7 +279,7 @@ class BatchStore:
             self.files.sync(COMMITS)
         finish_steps_of_commit(self.files, value)
         self._apply_commit_to_logs(value)
-        self._sweep_commits()
+        self._delete_old_commits()
         return value
 
     def _apply_commit_to_logs(self, value: Mapping[str, Any] | None) -> None:
@@ -288,7 +288,7 @@ class BatchStore:
         if value is None or name == PARQUET:
             return
         if self._logs is None:
-            require_format(name)
+            require_package_of_log_format(name)
             _, module, made = _LOGS[name]
             self._logs = getattr(import_module(f"kwcli.pipeline.store.{module}"), made)(self.files)
         self._logs.apply_commit_to_logs(value)
@@ -312,7 +312,7 @@ class BatchStore:
         finally:
             lock.release()
 
-    def _sweep_commits(self) -> None:
+    def _delete_old_commits(self) -> None:
         """Delete commits that do not count any more."""
         names = [name for name in self.files.list_names(COMMITS) if name.endswith(".json")]
         for name in names[:-_KEPT]:
@@ -321,14 +321,14 @@ class BatchStore:
             if name.endswith(PARTIAL):
                 self.files.unlink(f"{COMMITS}/{name}")
 
-    def sweep_states(self, named: Iterable[str]) -> None:
+    def delete_unnamed_states(self, named: Iterable[str]) -> None:
         """Delete the files of states that are not in `named`."""
         kept = set(named)
         for name in self.files.list_names(STATES):
             if f"{STATES}/{name}" not in kept:
                 self.files.unlink(f"{STATES}/{name}")
 
-    def sweep_tables(self) -> None:
+    def delete_uncommitted_files(self) -> None:
         """Delete files in tables that were written and never committed."""
         with self._hold_commit_lock():
             value = self.read_newest_commit()
@@ -360,7 +360,7 @@ def _build_written_tables(sizes: Mapping[str, Sequence[Any]], names: Iterable[st
     }
 
 
-def require_format(name: str) -> None:
+def require_package_of_log_format(name: str) -> None:
     """Failure where the package that writes the logs of this format is not installed."""
     if name in _LOGS and find_spec(_LOGS[name][0]) is None:
         raise Failure(

@@ -24,7 +24,7 @@ from kwcli.pipeline.store.output_folder import Lock, OutputFolder, require_local
 from kwcli.pipeline.store.staging_folder import CONTROL
 from kwcli.pipeline.tables.arrow_schemas import SCHEMAS
 from kwcli.pipeline.tables.split_by_table_and_date import EPOCH
-from kwcli.pipeline.tables.upgrade_table_rows import find_version_of_columns, with_missing_columns
+from kwcli.pipeline.tables.upgrade_table_rows import add_missing_columns, find_version_of_columns
 from kwcli.pipeline.tables.write_parquet import TableWriter, WrittenFile
 from kwcli.run_environment import Failure
 
@@ -58,7 +58,7 @@ def compact_tables(place: str, lateness: timedelta, keep_days: int) -> Iterator[
     if value is None:
         raise Failure(f"{place}: no tables of kw pipeline watch; those of kw pipeline run are compact")
     lock = Lock(files.full_path(COMPACT_LOCK))
-    lock.require(place)
+    lock.acquire_or_fail(place)
     try:
         with store.hold_commit_lock():
             finish_steps_of_commit(files, store.read_newest_commit())
@@ -103,7 +103,7 @@ def _compact_date(store: BatchStore, table: str, day: date, paths: list[str], *,
                 if foreign:  # their values would be lost
                     raise Failure(f"{store.name}: {path} has a column {min(foreign)} that is not from kw")
                 for batch in source.iter_batches(_BATCH):
-                    writer.write_table(table, with_missing_columns(table, batch, columns))
+                    writer.write_table(table, add_missing_columns(table, batch, columns))
         made = writer.close()
     partition = f"{table}/date={day}"
     if any(os.path.dirname(file.path) != partition for file in made):
@@ -119,7 +119,7 @@ def _compact_date(store: BatchStore, table: str, day: date, paths: list[str], *,
             new = f"{folder}/{partition}"
             for path in sizes:
                 if os.path.dirname(path) == partition and path not in set(paths):
-                    _link_or_copy(files, path, f"{new}/{os.path.basename(path)}")
+                    _link_or_copy_file(files, path, f"{new}/{os.path.basename(path)}")
             files.sync(new)
             swaps.append((new, partition, os.path.basename(made[0].path)))
         store.commit_rewrite(Change(made, frozenset(paths), swaps))
@@ -130,7 +130,7 @@ def _sum_file_sizes(files: list[WrittenFile]) -> int:
     return sum(file.size for file in files)
 
 
-def _link_or_copy(files: OutputFolder, path: str, to: str) -> None:
+def _link_or_copy_file(files: OutputFolder, path: str, to: str) -> None:
     """Link a file to a second name, or copy it where the file system has no links."""
     try:
         os.link(files.full_path(path), files.full_path(to))

@@ -44,8 +44,8 @@ def finish_steps_of_commit(files: OutputFolder, value: Mapping[str, Any] | None)
             folders.add(os.path.dirname(to))
             done = True
     for new, partition, mark in value["swaps"]:
-        if files.exists(new) or files.exists(_path_aside(new)):
-            swap_folders(files, new, partition, mark)
+        if files.exists(new) or files.exists(_make_path_for_replaced_folder(new)):
+            replace_folder(files, new, partition, mark)
             folders.add(os.path.dirname(partition))
             done = True
     for path in value["gone"]:
@@ -63,12 +63,12 @@ _EXCHANGE: Final = 2
 _HERE: Final = -100
 
 
-def swap_folders(files: OutputFolder, new: str, old: str, mark: str) -> None:
+def replace_folder(files: OutputFolder, new: str, old: str, mark: str) -> None:
     """Put the folder `new` where `old` is, and delete what was there: at once where the system can.
 
     Every step may have happened already: the folder with the file `mark` is the new one, under either name.
     """
-    aside = _path_aside(new)
+    aside = _make_path_for_replaced_folder(new)
     if files.exists(f"{new}/{mark}") and not (
         files.exists(old) and _exchange_folders(files.full_path(new), files.full_path(old))
     ):
@@ -79,7 +79,7 @@ def swap_folders(files: OutputFolder, new: str, old: str, mark: str) -> None:
         files.remove(path)
 
 
-def _path_aside(new: str) -> str:
+def _make_path_for_replaced_folder(new: str) -> str:
     """The path of a folder that is being replaced, for a moment."""
     return f"{new}.old"
 

@@ -123,9 +123,9 @@ class IcebergLogs(TableLogs[Table]):
     def _open_log(self, table: str) -> tuple[Table, frozenset[str]]:
         self._files.create_folder(_metadata_folder(table))
         catalog = FolderCatalog(self._files)
-        log = catalog.newest_table(table)
+        log = catalog.load_newest_table(table)
         if log is None or log.metadata.location != _format_uri(self._files, f"{_FOLDER}/{table}"):
-            log = catalog.make_table(table, log)
+            log = catalog.make_empty_table(table, log)
         _add_later_columns(table, log)
         self._manifests[table] = {one.snapshot_id: _list_files_of_snapshot(log, one) for one in log.metadata.snapshots}
         named = {self._relative_path(path) for its in self._manifests[table].values() for path in its}
@@ -144,7 +144,7 @@ class FolderCatalog(NoopCatalog):
         super().__init__("kw")
         self._files = files
 
-    def newest_table(self, table: str) -> Table | None:
+    def load_newest_table(self, table: str) -> Table | None:
         """A table by its newest metadata that is whole; None where there is none."""
         for number in sorted(self._list_metadata_numbers(table), reverse=True):
             data = self._files.read(f"{_metadata_folder(table)}/v{number}.metadata.json") or b""
@@ -155,7 +155,7 @@ class FolderCatalog(NoopCatalog):
             return self._build_table(table, metadata, number)
         return None
 
-    def make_table(self, table: str, before: Table | None) -> Table:
+    def make_empty_table(self, table: str, before: Table | None) -> Table:
         """A new table without files; the version numbers of a table that was there before go on."""
         schema = _build_iceberg_schema(table)
         time = schema.find_field("time")

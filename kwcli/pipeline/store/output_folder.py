@@ -24,12 +24,12 @@ _LOOK_S: Final = 0.02
 _HELD: Final[set[int]] = set()
 
 
-def _forget_locks() -> None:
+def _close_locks_of_parent_process() -> None:
     while _HELD:
         os.close(_HELD.pop())
 
 
-os.register_at_fork(after_in_child=_forget_locks)
+os.register_at_fork(after_in_child=_close_locks_of_parent_process)
 
 
 class Lock:
@@ -56,7 +56,7 @@ class Lock:
         os.pwrite(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
         return True
 
-    def require(self, folder: str) -> None:
+    def acquire_or_fail(self, folder: str) -> None:
         """Take the lock. Raises Failure, which says who has it, where another process holds it."""
         if not self.acquire():
             raise Failure(
@@ -204,11 +204,11 @@ class OutputFolder:
         self.create_folder(os.path.dirname(to))
         self.rename(path, to)
 
-    def sync_all(self, path: str) -> None:
+    def sync_tree(self, path: str) -> None:
         """Sync a folder and all below it."""
         for name in self.list_names(path):
             if self.is_folder(f"{path}/{name}"):
-                self.sync_all(f"{path}/{name}")
+                self.sync_tree(f"{path}/{name}")
         self.sync(path)
 
     def remove(self, path: str) -> None:

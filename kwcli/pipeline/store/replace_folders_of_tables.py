@@ -65,12 +65,12 @@ class TableStore:
         """
         refuse_foreign_folder(self.files, self.name)
         self.files.create_folder(CONTROL)
-        self._lock.require(self.name)
+        self._lock.acquire_or_fail(self.name)
         try:
             if self.files.list_names(COMMITS):
                 raise Failure(f"{self.name}: its tables are those of kw pipeline watch: use another folder")
             write_folder_mark(self.files)
-            self.recovered = recover_run(self.files, self.name)
+            self.recovered = finish_or_delete_interrupted_run(self.files, self.name)
             self._refuse_foreign_files()
         except BaseException:
             self._lock.release()
@@ -98,7 +98,7 @@ class TableStore:
         """What the tables cover; None before the first run is over. Raises Failure where it cannot be read."""
         return read_manifest(self.files, self.name)
 
-    def is_whole(self, manifest: Manifest) -> bool:
+    def are_all_files_there(self, manifest: Manifest) -> bool:
         """Whether all files of the tables are there, and as long as they were."""
         return all(
             sum(self.files.size(path) or 0 for path in table.files) == table.size for table in manifest.tables.values()
@@ -112,11 +112,11 @@ class TableStore:
             and manifest.kw == VERSION
             and manifest.options == normalize_by_json(dict(options))
             and set(manifest.sources) == set(map(_make_covered_capture, sources))
-            and self.is_whole(manifest)
-            and not self._is_older(manifest)
+            and self.are_all_files_there(manifest)
+            and not self._were_tables_written_by_other_version(manifest)
         )
 
-    def _is_older(self, manifest: Manifest) -> bool:
+    def _were_tables_written_by_other_version(self, manifest: Manifest) -> bool:
         """Whether another version of the tables wrote these; a file that cannot be read counts as such."""
         try:
             return any(find_older_files(self.files, manifest, table, self.name) for table in manifest.tables)
@@ -147,7 +147,7 @@ class TableStore:
         listed += write_empty_files(staging, {*names} - {file.table for file in listed})
         staging.move_into_tables(listed)
         for name in names:
-            self.files.sync_all(f"{staging.tables}/{name}")
+            self.files.sync_tree(f"{staging.tables}/{name}")
         self.files.sync(staging.tables)
         found = group_files_by_table(listed, names)
         manifest = Manifest(
@@ -196,7 +196,7 @@ def put_tables_in_place(files: OutputFolder, journal: Mapping[str, Any]) -> None
     files.sync(CONTROL)
 
 
-def recover_run(files: OutputFolder, name: str) -> str:
+def finish_or_delete_interrupted_run(files: OutputFolder, name: str) -> str:
     """Finish an interrupted run or delete its files, and say so (in words); the caller holds the lock."""
     said = ""
     journal = read_json_file(files, JOURNAL, name)
@@ -369,7 +369,7 @@ def _wait_for_whole_tables(files: OutputFolder, place: str) -> None:
         lock = Lock(files.full_path(LOCK))
         if lock.acquire():
             try:
-                recover_run(files, place)
+                finish_or_delete_interrupted_run(files, place)
             finally:
                 lock.release()
         elif time.monotonic() > until:

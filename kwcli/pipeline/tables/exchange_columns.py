@@ -162,12 +162,12 @@ def _add_time_columns(arrays: Arrays) -> None:
         arrays[name] for name in ("time_ns", "request_end_ns", "response_ns", "response_end_ns")
     )
     arrays["time"] = pc.divide(begun, 1000).cast(TYPES["timestamp"])
-    arrays["latency_ms"] = _ns_to_ms(pc.subtract(answered, sent))
+    arrays["latency_ms"] = _convert_ns_to_ms(pc.subtract(answered, sent))
     whole = pc.if_else(pc.is_valid(sent), ended, pa.scalar(None, pa.int64()))
-    arrays["duration_ms"] = _ns_to_ms(pc.subtract(whole, begun))
+    arrays["duration_ms"] = _convert_ns_to_ms(pc.subtract(whole, begun))
 
 
-def _ns_to_ms(ns: pa.Array) -> pa.Array:
+def _convert_ns_to_ms(ns: pa.Array) -> pa.Array:
     return pc.divide(ns.cast(pa.float64(), safe=False), 1e6)
 
 
@@ -219,7 +219,7 @@ BODY_CUT: Final = f'{{"limit":"more than {BODY_TEXT_MAX} bytes as JSON"}}'
 # Keys of the record that have columns: some of them are known only when a capture that was cut has been put together.
 _HAVE_COLUMNS: Final = frozenset((*ALWAYS, "client_software", "user", "mechanism", "topic_names", "via_address"))
 _NO_WAIT: Final[tuple[None, ...]] = (None,) * 6
-# The result of `_read_contents` for a token, and for a response without its request.
+# The result of `_read_cells_of_bodies` for a token, and for a response without its request.
 _SILENT: Final[tuple[Any, ...]] = (0, 0, 0, _NOTHING, None, _NO_WAIT)
 # The values of a skipped run's row behind its time.
 _REST: Final = (None,) * (ROW - 10) + (0,)
@@ -244,7 +244,7 @@ class Pool:
         self.values = values or []
         self.at: dict[Hashable, int] = {}
 
-    def find_or_add(self, key: Hashable, value: Any) -> int:
+    def find_or_add_value(self, key: Hashable, value: Any) -> int:
         """The place of a value, which is added when its key is new."""
         at = self.at.get(key)
         if at is None:
@@ -346,7 +346,7 @@ class ExchangeColumns:
         key, api_reader, failed = exchange.api_key, exchange._api_reader, exchange._failed
         status = "undecoded" if failed and exchange.outcome == "complete" else exchange.outcome
         topics, groups, count, contents, throttle, waits = (
-            _SILENT if key is None else self._read_contents(exchange, key)
+            _SILENT if key is None else self._read_cells_of_bodies(exchange, key)
         )
         unusual = exchange.extra or exchange._error_codes or failed or exchange._early
         software = exchange.client_software
@@ -361,10 +361,10 @@ class ExchangeColumns:
         )
         self._rows.append(
             (
-                connections_at[info] if info in connections_at else self._connections.find_or_add(info, info),
+                connections_at[info] if info in connections_at else self._connections.find_or_add_value(info, info),
                 api_readers_at[api_reader]
                 if api_reader in api_readers_at
-                else self._api_readers.find_or_add(api_reader, api_reader),
+                else self._api_readers.find_or_add_value(api_reader, api_reader),
                 clients_at[who] if who in clients_at else self._pool_client(who),
                 topics,
                 groups,
@@ -392,7 +392,7 @@ class ExchangeColumns:
             )
         )
 
-    def _read_contents(self, exchange: Exchange, key: int) -> tuple[Any, ...]:
+    def _read_cells_of_bodies(self, exchange: Exchange, key: int) -> tuple[Any, ...]:
         """The contents of the bodies: places of topics and groups, partitions, contents, throttle time, waits."""
         topics = groups = count = 0
         contents: Sequence[Any] = _NOTHING
@@ -401,9 +401,9 @@ class ExchangeColumns:
         kind = self._kinds.get(key) or self._find_contents_of_api(key)
         parts, sole = _NO_PARTS, None
         if self._build_partition_lists and kind.places:
-            sole = kind.sole.read_partition(exchange, self._json_text_cell) if kind.sole else None
+            sole = kind.sole.read_partition(exchange, self._make_cell_of_text) if kind.sole else None
             if sole is None:
-                parts = read_partitions_of_exchange(exchange, self._json_text_cell)
+                parts = read_partitions_of_exchange(exchange, self._make_cell_of_text)
                 self._parts += parts
                 count = len(parts)
         if sole is not None:
@@ -415,20 +415,20 @@ class ExchangeColumns:
         elif kind.topics:
             topics = self._pool_topics_of_exchange(exchange)
         if kind.groups:
-            found = tuple(dict.fromkeys(map(self._json_text_cell, _groups(exchange))))
-            groups = self._groups.find_or_add(found, found) if found else 0
+            found = tuple(dict.fromkeys(map(self._make_cell_of_text, _groups(exchange))))
+            groups = self._groups.find_or_add_value(found, found) if found else 0
         if kind.holds and sole is None:
             contents = self._sum_record_batches(exchange, parts)
         view = exchange._response_view
         if kind.throttles and view.__class__ is dict:
             throttle = view.get("throttle_time_ms") or None
         if kind.waits:
-            waits = _read_waits(exchange)
+            waits = _read_wait_times(exchange)
         return topics, groups, count, contents, throttle, waits
 
     def _add_skipped_run(self, run: Skipped) -> None:
-        at = self._runs.find_or_add(run, (run.direction, run.size, run.reason, run.detail))
-        at_connection = self._connections.find_or_add(run.connection_info, run.connection_info)
+        at = self._runs.find_or_add_value(run, (run.direction, run.size, run.reason, run.detail))
+        at_connection = self._connections.find_or_add_value(run.connection_info, run.connection_info)
         self._rows.append((at_connection, None, None, None, None, None, at, None, run.time_ns, *_REST))
 
     def _find_contents_of_api(self, key: int) -> ApiContents:
@@ -436,11 +436,11 @@ class ExchangeColumns:
         return kind
 
     def _pool_client(self, who: tuple[str | None, ...]) -> int:
-        return self._clients.find_or_add(
-            who, tuple(None if text is None else self._json_text_cell(text) for text in who)
+        return self._clients.find_or_add_value(
+            who, tuple(None if text is None else self._make_cell_of_text(text) for text in who)
         )
 
-    def _json_text_cell(self, text: str) -> str:
+    def _make_cell_of_text(self, text: str) -> str:
         found = self._texts.get(text)
         if found is None:
             if len(self._texts) >= TEXTS_MAX:
@@ -451,7 +451,7 @@ class ExchangeColumns:
     def _pool_topic(self, name: str) -> int:
         """The place of one topic, given by name, in the pool of topics."""
         at = self._topics.at.get(name)
-        return self._topics.find_or_add(name, ((name,), (), ())) if at is None else at
+        return self._topics.find_or_add_value(name, ((name,), (), ())) if at is None else at
 
     def _pool_topics_of_exchange(self, exchange: Exchange) -> int:
         names = tuple(_topics(exchange))
@@ -464,16 +464,16 @@ class ExchangeColumns:
         where = (names, *ids)
         at = self._topics.at.get(where)
         if at is None or ids:  # the name of an id may have become known
-            topics = tuple(dict.fromkeys(map(self._json_text_cell, names)))
+            topics = tuple(dict.fromkeys(map(self._make_cell_of_text, names)))
             known = [identity for identity in ids if identity is not None and identity.int]
             # As in the record: names that the capture has shown.
             called = [None if identity in WELL_KNOWN else exchange.topic_name(identity) for identity in known]
             value = (
                 topics,
                 tuple(format_uuid(identity.bytes) for identity in known),
-                tuple(None if name is None else self._json_text_cell(name) for name in called),
+                tuple(None if name is None else self._make_cell_of_text(name) for name in called),
             )
-            at = self._topics.find_or_add(value, value)
+            at = self._topics.find_or_add_value(value, value)
             self._topics.at[where] = at
         return at
 
@@ -499,7 +499,7 @@ class ExchangeColumns:
             [code for _, code in codes],
             [error_name(code) for _, code in codes],
             [path for path, _ in codes],
-            [None if topic is None else self._json_text_cell(topic) for topic in topics_of_error_codes(exchange)],
+            [None if topic is None else self._make_cell_of_text(topic) for topic in topics_of_error_codes(exchange)],
             [code in expected for _, code in codes],
             "both" if failed and len(failed) > 1 else side,
             reason,
@@ -516,7 +516,7 @@ class ExchangeColumns:
     def _pool_server_times(self, said: Mapping[str, Any]) -> int:
         """The place of an exchange's times from a request log in the pool of servers."""
         value = ("log", *(None if each is None else float(each) for each in split_attribute_into_columns(SERVER, said)))
-        return self._servers.find_or_add(value, value)
+        return self._servers.find_or_add_value(value, value)
 
     def _dump_bodies(self, exchange: Exchange, options: Options) -> list[str | None]:
         record = to_json_dict(exchange, options)
@@ -539,7 +539,7 @@ def _dump_body(body: Any) -> str:
     return b"".join(parts).decode()
 
 
-def _read_waits(exchange: Exchange) -> tuple[Any, ...]:
+def _read_wait_times(exchange: Exchange) -> tuple[Any, ...]:
     """How long a fetch may wait and did, and its session; how long a member waited for its group."""
     if exchange.api_key in GATHERINGS:
         return None, None, waited_ns(exchange), None, None, None

@@ -39,13 +39,13 @@ def build_findings_batch(found: Sequence[tuple[int, Row]], batch: int) -> pa.Rec
             "evidence": orjson.dumps(row["evidence"]).decode(),
         }
         for name, its in columns.items():
-            its.append(made[name] if name in _MADE else _to_cells(row.get(name)))
+            its.append(made[name] if name in _MADE else _convert_texts_to_cells(row.get(name)))
     arrays = {name: pa.array(its, _SCHEMA.field(name).type) for name, its in columns.items()}
     arrays["time"] = pc.divide(arrays["time_ns"], 1000).cast(TYPES["timestamp"])
     return pa.RecordBatch.from_arrays([arrays[name] for name in _SCHEMA.names], schema=_SCHEMA)
 
 
-def _to_cells(value: Any) -> Any:
+def _convert_texts_to_cells(value: Any) -> Any:
     if isinstance(value, str):
         return encode_text_for_cell(value)
-    return [_to_cells(each) for each in value] if isinstance(value, list) else value
+    return [_convert_texts_to_cells(each) for each in value] if isinstance(value, list) else value

@@ -79,8 +79,8 @@ def list_records_of_bodies(
     bases = _read_base_offsets(bodies["response"]) if api_key == PRODUCE else None
     for topic, partition in partitions_in(bodies[array.side], array):
         number = partition[array.number]
-        base = None if bases is None else bases.get((_name_or_id(topic), number))
-        name = find_topic_of_records(api_key, topic, name_of) or _name_or_id(topic)
+        base = None if bases is None else bases.get((_get_topic_name_or_id(topic), number))
+        name = find_topic_of_records(api_key, topic, name_of) or _get_topic_name_or_id(topic)
         place = -1
         for batch in partition.get(array.records) or ():
             if batch.get("record_count") and "records" not in batch and "error" not in batch:
@@ -96,13 +96,13 @@ def _read_base_offsets(response: Any) -> dict[tuple[str | None, int], int]:
     """The offset of the first record of each partition, by the topic's name or id; refused ones have none."""
     _, answer = TOPIC_ARRAYS[PRODUCE]
     return {
-        (_name_or_id(topic), partition[answer.number]): partition[answer.offset]
+        (_get_topic_name_or_id(topic), partition[answer.number]): partition[answer.offset]
         for topic, partition in partitions_in(response, answer)
         if partition.get(answer.offset, -1) >= 0
     }
 
 
-def _name_or_id(topic: Mapping[str, Any]) -> str | None:
+def _get_topic_name_or_id(topic: Mapping[str, Any]) -> str | None:
     return next((topic[each] for each in (*TOPIC_NAMES, TOPIC_ID) if isinstance(topic.get(each), str)), None)
 
 
@@ -174,7 +174,7 @@ class RecordsFile:
             self._size += sum(len(text) for text in (*texts, *shown, headers) if text is not None)
             self._rows.append(
                 (
-                    *(topic, partition, offset, _read_time(record.get("timestamp")), *texts, headers),
+                    *(topic, partition, offset, _get_record_time_us(record.get("timestamp")), *texts, headers),
                     *(said.get("format"), None if identity is None else str(identity), *shown, *about),
                 )
             )
@@ -205,7 +205,7 @@ class RecordsFile:
         self._stream.close()
 
 
-def _read_time(timestamp: Any) -> int | None:
+def _get_record_time_us(timestamp: Any) -> int | None:
     """The time of a record in µs; None for a record without one."""
     return timestamp * 1000 if timestamp is not None and 0 <= timestamp <= _TIME_MAX_MS else None
 

@@ -223,7 +223,7 @@ class StoredExchanges:
                         try:
                             found.append(self._reader.read(row))
                         except (DecodeError, orjson.JSONDecodeError) as problem:
-                            self._add_problem(f"{self.place}/{table}: row {number:,}: {problem}")
+                            self._count_and_keep_problem(f"{self.place}/{table}: row {number:,}: {problem}")
                     yield file, found
         if self._broken > len(self.problems):
             self.problems.append(f"{self.place}: {self._broken - len(self.problems):,} more rows are no exchanges")
@@ -232,7 +232,7 @@ class StoredExchanges:
         """The ends of the connections, where the tables have them."""
         return read_connection_ends(self._tables, self._numbers)
 
-    def _add_problem(self, text: str) -> None:
+    def _count_and_keep_problem(self, text: str) -> None:
         self._broken += 1
         if len(self.problems) < TOLD_MAX:
             self.problems.append(text)

@@ -26,12 +26,12 @@ from kwcli.run_environment import Failure
 
 __all__ = [
     "NewerTables",
+    "add_missing_columns",
     "build_numbered_schema",
     "find_missing_columns",
     "find_version_of_columns",
     "read_file_version",
     "refuse_newer_tables",
-    "with_missing_columns",
 ]
 
 # The key of the version in the metadata of a Parquet file.
@@ -98,7 +98,7 @@ def find_missing_columns(table: str, version: int) -> list[TableColumn]:
     return [column for column in ALL_TABLES[table] if column.since > version]
 
 
-def with_missing_columns(
+def add_missing_columns(
     table: str, batch: pa.RecordBatch, columns: Sequence[str], encoded: Container[str] = ()
 ) -> pa.RecordBatch:
     """A batch of a file with exactly these columns, in this order; columns that the file lacks have their value.

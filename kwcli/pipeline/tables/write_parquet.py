@@ -83,9 +83,9 @@ class _ParquetFile:
         self._count += batch.num_rows
         self._size += batch.nbytes
         if self._count >= GROUP_ROWS or self._size >= GROUP_BYTES:
-            self._flush()
+            self._write_row_group()
 
-    def _flush(self) -> None:
+    def _write_row_group(self) -> None:
         if self._waiting:
             self._writer.write_table(pa.Table.from_batches(self._waiting), row_group_size=max(self._count, 1))
             self.rows += self._count
@@ -93,7 +93,7 @@ class _ParquetFile:
 
     def close(self) -> int:
         """Finish the file; its size in bytes."""
-        self._flush()
+        self._write_row_group()
         self._writer.close()
         size = self._stream.tell()
         self._stream.close()
@@ -131,9 +131,9 @@ class TableWriter:
         self._count += rows.num_rows
         self._size += sum(rows.column(place).nbytes for place in _BODIES)
         if self._count >= BATCH_ROWS or self._size >= BATCH_BYTES:
-            self._sort_into_tables()
+            self._distribute_rows_to_tables()
 
-    def _sort_into_tables(self) -> None:
+    def _distribute_rows_to_tables(self) -> None:
         """Sort the rows that wait into tables, as one batch: each batch costs more than some rows."""
         waiting, self._waiting, self._count, self._size = self._waiting, [], 0, 0
         if len(waiting) > 1:
@@ -174,7 +174,7 @@ class TableWriter:
 
     def close(self) -> list[WrittenFile]:
         """Finish all files; the list of them."""
-        self._sort_into_tables()
+        self._distribute_rows_to_tables()
         while self._files:
             self._close_file(next(iter(self._files)))
         return sorted(self._written)

@@ -70,11 +70,11 @@ class DailyDoctors:
     def add_row(self, row: Settled) -> None:
         """Add an exchange or the end of a connection to the fold of its date."""
         if row.kind == "exchange":
-            self._doctor_of_day(row.time_ns).add(row)
+            self._get_or_make_doctor_of_day(row.time_ns).add(row)
         elif row.kind == "connection":
-            self._doctor_of_day(row.last_ns).observe_connection_end(row)
+            self._get_or_make_doctor_of_day(row.last_ns).observe_connection_end(row)
 
-    def _doctor_of_day(self, time_ns: int) -> Doctor:
+    def _get_or_make_doctor_of_day(self, time_ns: int) -> Doctor:
         day = time_ns // DAY_NS
         found = self._days.get(day)
         if found is None:
@@ -136,7 +136,7 @@ class WatchFindings:
         """
         touched = set()
         for day, state in seen:
-            self._find_day(day).doctor.merge(_resume_doctor(state))
+            self._get_or_make_day(day).doctor.merge(_resume_doctor(state))
             touched.add(day)
         over = set(self._days) if ends else set(sorted(self._days)[:-DAYS_KEPT])
         found = [
@@ -148,7 +148,7 @@ class WatchFindings:
             del self._days[day]
         return found
 
-    def _find_day(self, day: int) -> _Day:
+    def _get_or_make_day(self, day: int) -> _Day:
         found = self._days.get(day)
         if found is None:
             found = self._days[day] = _Day(self._thresholds)
@@ -175,7 +175,7 @@ class WatchFindings:
             (days,) = state_fields([unpack(state)], list)
             for item in days:
                 day, doctor, told = state_fields(item, int, bytes, list)
-                its = self._find_day(day)
+                its = self._get_or_make_day(day)
                 its.doctor.resume(doctor)
                 for each in told:
                     key, numbers = state_fields(each, list, list)

@@ -84,12 +84,12 @@ class LiveSpool:
         if self._inputs:
             create_private_folder(self._root)
         left = {unquote(name.removeprefix("at-")) for name in _list_names(self._root)}
-        self._left_ns = {name: _latest_change_ns(self._folder_of(name)) for name in left}
+        self._left_ns = {name: _latest_change_ns(self._make_folder_of_place(name)) for name in left}
         names = [one.point for one in self._inputs]
         for name in names:
-            create_private_folder(self._folder_of(name))
+            create_private_folder(self._make_folder_of_place(name))
         self.names = tuple(dict.fromkeys([*names, *sorted(left)]))
-        self._writers = [_SpoolWriter(self._folder_of(name), name, env) for name in names]
+        self._writers = [_SpoolWriter(self._make_folder_of_place(name), name, env) for name in names]
         self._lock = Lock()
         self._stopping = Flag()
         self._is_waiting = False
@@ -110,7 +110,7 @@ class LiveSpool:
     @property
     def points(self) -> tuple[tuple[str, str], ...]:
         """The places, each with the folder of its files; a pattern would pass over files in a folder of tables."""
-        return tuple((name, self._folder_of(name)) for name in self.names)
+        return tuple((name, self._make_folder_of_place(name)) for name in self.names)
 
     def name_file(self, path: str) -> str:
         """The name of a capture in tables: that of its place, where the file is the spool's, which is deleted."""
@@ -168,9 +168,9 @@ class LiveSpool:
         """Delete the folders of places whose files are all read."""
         for name in self.names:
             with suppress(OSError):
-                os.rmdir(self._folder_of(name))
+                os.rmdir(self._make_folder_of_place(name))
 
-    def _folder_of(self, name: str) -> str:
+    def _make_folder_of_place(self, name: str) -> str:
         return os.path.join(self._root, "at-" + quote(name, safe=""))
 
     # -- the thread ----------------------------------------------------------------------------------------------------

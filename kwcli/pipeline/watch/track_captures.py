@@ -169,7 +169,7 @@ class WatchedFiles:
             "last_changed_ns": dict(self.last_changed_ns),
         }
 
-    def start_over(self) -> None:
+    def forget_all_files(self) -> None:
         """Go back to the beginning, where nothing was read yet."""
         self.resume({"files": [], "names": [], "count": 0, "last_ns": {}, "last_changed_ns": {}})
 
@@ -219,7 +219,7 @@ class WatchedFiles:
 
     def _track_file(self, point: str, found: FoundFile, listed: bool, now_s: float, problems: list[Problem]) -> None:
         """Take note of a file that is there."""
-        seen = SeenFile(found.path, found.name, _identify_on_disk(found), found.size, _parse_stamp(found.stamp))
+        seen = SeenFile(found.path, found.name, _identify_on_disk(found), found.size, _parse_change_stamp(found.stamp))
         begin = partial(self._begin_tracking_file, point, seen)
         try:
             file = self.tracker.track_file(seen, partial(_read_beginning, seen), begin, now_s)
@@ -356,13 +356,13 @@ class WatchedFiles:
     ) -> list[list[tuple[FileRange, TrackedFile]]]:
         """The new files whose turn it is, in order; the files in one group overlap in time. Each log is a group."""
         waiting = [file for file in new_files if not file.is_begun and not file.over]
-        ready = [file for file in waiting if self._is_due(file, now_s)]
+        ready = [file for file in waiting if self._is_file_due(file, now_s)]
         logs = [[(_make_whole_log_range(file), file)] for file in ready if file.log]
         due = [file for file in ready if not file.log]
         found: list[list[FileRange]] = []
         by_number: dict[int, TrackedFile] = {}
         for number, file in enumerate(sorted(due, key=GrowingFile.sort_key)):
-            pieces, problem = self._walk_file(file, number)
+            pieces, problem = self._read_times_of_whole_file(file, number)
             if problem is not None and not pieces:
                 problems.append(problem)
             if not pieces:
@@ -370,7 +370,7 @@ class WatchedFiles:
                     file.over = True
                 continue
             low, high = pieces[0].low_ns or 0, pieces[-1].high_ns or 0
-            if self._is_late(point, file, low, high):
+            if self._begins_too_late_for_point(point, file, low, high):
                 file.over = True
                 late_s = self._measure_lateness_s(point, low)
                 text = f"begins {late_s:,.0f} s before packets read earlier: set aside, not read"
@@ -381,7 +381,7 @@ class WatchedFiles:
             found.append(pieces)
         return logs + [[(piece, by_number[piece.file]) for piece in group] for group in group_pieces_by_time(found)]
 
-    def _is_due(self, file: TrackedFile, now_s: float) -> bool:
+    def _is_file_due(self, file: TrackedFile, now_s: float) -> bool:
         if file.gone_s is not None:
             return False
         if self.whole or file.point in self.live:
@@ -392,7 +392,7 @@ class WatchedFiles:
             return now_s - file.changed_s >= max(SETTLED_S, self.lateness_s)
         return file.begun_ns is not None and now_s - file.seen_s >= self.lateness_s
 
-    def _is_late(self, point: str, file: TrackedFile, low: int, high: int) -> bool:
+    def _begins_too_late_for_point(self, point: str, file: TrackedFile, low: int, high: int) -> bool:
         """Whether a file begins too long before the last packet read of its point.
 
         A file that was written while it was captured, and after the file begun last, is not late: the clock of its
@@ -407,7 +407,7 @@ class WatchedFiles:
         last = self.last_ns.get(point)
         return 0.0 if last is None else (last - low) / 1e9
 
-    def _walk_file(self, file: TrackedFile, number: int) -> tuple[list[FileRange], Problem | None]:
+    def _read_times_of_whole_file(self, file: TrackedFile, number: int) -> tuple[list[FileRange], Problem | None]:
         """The file as one piece with its times, and its problem."""
         key = (file.place, file.head, file.size, file.changed_ns)
         if key not in self._walked:
@@ -517,7 +517,7 @@ def _identify_on_disk(found: FoundFile) -> tuple[int, int]:
     return -1, int.from_bytes(digest[:6], "big")
 
 
-def _parse_stamp(stamp: str) -> int:
+def _parse_change_stamp(stamp: str) -> int:
     """A file's stamp, which changes when the file is written, as a number."""
     return int(stamp) if stamp.isdecimal() else int.from_bytes(hashlib.sha256(stamp.encode()).digest()[:6], "big")
 

@@ -47,7 +47,13 @@ from kwcli.output.short_texts import count_of
 from kwcli.pipeline.choose_engine import choose_engine
 from kwcli.pipeline.engine_job_and_result import JobSpec, build_job_spec
 from kwcli.pipeline.read.filter_and_batch_rows import RowFilter
-from kwcli.pipeline.store.batch_store import PARQUET, BatchStore, Change, open_batch_store, require_format
+from kwcli.pipeline.store.batch_store import (
+    PARQUET,
+    BatchStore,
+    Change,
+    open_batch_store,
+    require_package_of_log_format,
+)
 from kwcli.pipeline.store.replace_folders_of_tables import os_errors_as_failures, write_empty_files
 from kwcli.pipeline.store.tables_manifest import normalize_by_json
 from kwcli.pipeline.tables.findings_table import build_findings_batch
@@ -115,7 +121,7 @@ def run_watch(env: Environment, options: RunOptions, watch_options: WatchOptions
     check_key_logs(options.keylogs, again=True)  # before the folder is touched
     commands = parse_capture_commands(watch_options.commands)
     engine_choice = choose_engine(options, 0, env.variables)
-    require_format(watch_options.table_format)
+    require_package_of_log_format(watch_options.table_format)
     with (
         _open_interfaces(env, options.ports, watch_options) as interfaces,
         open_batch_store(options.out, renames=watch_options.renames, table_format=watch_options.table_format) as store,
@@ -129,7 +135,7 @@ def run_watch(env: Environment, options: RunOptions, watch_options: WatchOptions
         watching.resume_from_commit("engine local (Spark with --master)" if own else str(engine_choice))
         with _serve_metrics(env, watching, watch_options.metrics, quiet=options.quiet):
             try:
-                watching.capture()
+                watching.start_capturing()
                 watching.run_batches()
             except KeyboardInterrupt:
                 watching.handle_interrupt()
@@ -235,8 +241,8 @@ class Watch:
 
     def resume_from_commit(self, engine: str) -> None:
         """Go on from the latest commit, and say so."""
-        self._store.sweep_tables()
-        self._load_state()
+        self._store.delete_uncommitted_files()
+        self._load_state_of_last_commit()
         if self._options.quiet:
             return
         if self._store.recovered:
@@ -250,7 +256,7 @@ class Watch:
                 f"kw: {self._options.out}: a file counts once a commit names it: kw respects that, and {others}"
             )
 
-    def capture(self) -> None:
+    def start_capturing(self) -> None:
         """Begin to capture at the live places; tell where nobody has captured since the last watch."""
         if self._spool is None or not self._is_live:
             return
@@ -286,7 +292,7 @@ class Watch:
                     committed = self.run_next_batch()
             except EngineGone:
                 with suppress(OSError):
-                    self._store.recover_last_batch()
+                    self._store.finish_or_delete_last_batch()
                 raise
             except NewerTables:
                 raise
@@ -370,10 +376,10 @@ class Watch:
             raise Failure(f"{changed[0]}: was emptied or replaced while it was read: the batch is done again")
         states = {} if ends else self._states | dict(report.states)
         state = self._captures.finish_batch(plan, report.left, report.last_ns)
-        self._add_counts(report)
+        self._add_counts_of_report(report)
         files = [*report.files]
-        found, kept = self._find_findings(staging, report, ends=ends)
-        known = self._keep_schemas(staging)
+        found, kept = self._update_findings(staging, report, ends=ends)
+        known = self._write_state_of_new_schemas(staging)
         if found:
             with staging.writer(("findings",)) as writer:
                 writer.write_table("findings", build_findings_batch(found, batch))
@@ -405,12 +411,12 @@ class Watch:
         self._committed_s, self._took_s = self._env.monotonic(), self._env.monotonic() - begun
         self._report_problems(report.problems, counted=False)
         self._store.files.remove(staging.folder)
-        self._store.sweep_states({*states.values(), kept, known})
+        self._store.delete_unnamed_states({*states.values(), kept, known})
         self._delete_read_files()
         told = tuple(make_answer_record("finding", row) for _, row in found)
         return CommittedBatches(batch, report.taken, report.tally.exchanges, self._env.monotonic() - begun, told)
 
-    def _find_findings(
+    def _update_findings(
         self, staging: BatchStaging, report: TaskReport, *, ends: bool
     ) -> tuple[list[tuple[int, Row]], str]:
         """The findings to tell after a batch, each behind its date, and the path of the state of all findings."""
@@ -427,7 +433,7 @@ class Watch:
         path = self._states.get(point)
         return None if path is None else self._store.files.read(path)
 
-    def _keep_schemas(self, staging: BatchStaging) -> str:
+    def _write_state_of_new_schemas(self, staging: BatchStaging) -> str:
         """The path of the state of schemas, which is written where a batch has taught some."""
         if self._schemas is None or not self._schemas.have_changed:
             return self._state_of_schemas
@@ -448,24 +454,24 @@ class Watch:
         """After a batch that failed, go back to the latest commit. Raises the failure where no retry is made."""
         if self._captures.whole and not self._is_live:  # what was captured live cannot be had again
             with suppress(OSError):
-                self._store.recover_last_batch()
+                self._store.finish_or_delete_last_batch()
             raise failure
         if self._said.get("batch") != failure.text:
             self._env.report(f"kw: {failure.text}; trying again")
         self._said["batch"] = failure.text
         while True:
             with suppress(OSError):  # the folder is away, or its disk is full: nothing goes on before it is back
-                self._store.recover_last_batch()
-                self._load_state()
+                self._store.finish_or_delete_last_batch()
+                self._load_state_of_last_commit()
                 return
             time.sleep(RETRY_MAX_S)
 
-    def _load_state(self) -> None:
+    def _load_state_of_last_commit(self) -> None:
         """Load the state of the latest commit."""
         self._kept = True  # problems since that commit are found again
         value = self._store.read_newest_commit()
         if value is None:
-            self._captures.start_over()
+            self._captures.forget_all_files()
             if self._findings is not None:
                 self._findings.resume(None)
             self._resume_schemas("")
@@ -526,7 +532,7 @@ class Watch:
 
     # -- what is counted and told --------------------------------------------------------------------------------------
 
-    def _add_counts(self, report: TaskReport) -> None:
+    def _add_counts_of_report(self, report: TaskReport) -> None:
         if report.counts[KEYS_DROPPED] and not self._dropped_keys:
             self._dropped_keys = True
             self._env.report(f"kw: {DROPPED_KEYS_LINE}")
@@ -634,13 +640,13 @@ class Watch:
         if self._spool is not None:
             self._spool.stop()
         with suppress(OSError, Failure):
-            self._store.recover_last_batch()
+            self._store.finish_or_delete_last_batch()
             if self._is_live and not self._options.sources and not self._options.points:
-                self._load_state()
+                self._load_state_of_last_commit()
                 with suppress(KeyboardInterrupt):
                     while (committed := self.run_next_batch()) is not None:
                         self._report_batch(committed)
-                self._store.recover_last_batch()
+                self._store.finish_or_delete_last_batch()
         if not self._options.quiet:
             self._env.report(f"kw: stopped after batch {self.batch:,}; the same command goes on")
 

@@ -29,7 +29,7 @@ QUICK: Final = {
 class BrokersAndController(Cluster):
     """Three brokers and a separate controller, which goes on when a broker hangs."""
 
-    def _controller_numbers(self) -> list[int]:
+    def _list_controller_numbers(self) -> list[int]:
         return [101]
 
 
