@@ -379,12 +379,15 @@ def fenced(seconds: int, *, caught_up: bool = False, over: bool = False, stops: 
     return scene
 
 
-def fenced_at_starts(*begins: int, until: int = 640, lasts: int = 4) -> Scene:
-    """Heartbeats of a broker that starts at these times, and is fenced for a few seconds at each start."""
+def fenced_at_starts(*begins: int, until: int = 640, lasts: int = 4, longer: int = 0) -> Scene:
+    """Heartbeats of a broker that starts at these times, and is fenced for a few seconds at each start.
+
+    `longer`: for as many more at the last one.
+    """
     scene = Scene()
     for second in range(begins[0], until, 2):
         asked = {"broker_id": 3, "want_fence": False, "want_shut_down": False}
-        is_fenced = any(begin <= second < begin + lasts for begin in begins)
+        is_fenced = any(begin <= second < begin + lasts + longer * (begin == begins[-1]) for begin in begins)
         answer = {"is_caught_up": True, "is_fenced": is_fenced}
         scene.ask(second, (63, 0), asked, answer, client="broker-3", host="10.0.0.7")
     return scene
@@ -521,6 +524,9 @@ CAUSE_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     ),
     ("broker-fenced", fenced(40, over=True, caught_up=True), "warning", "fenced for 34s: it has caught up with the"),
     ("broker-fenced", fenced_at_starts(0, lasts=40), "warning", "fenced for 38s: it has caught up with the"),
+    # A long time beside a short one.
+    ("broker-fenced", fenced_at_starts(0, 100, longer=60), "warning", "fenced for 62s: it has caught up with the"),
+    ("broker-fenced", fenced_at_starts(0, 100, longer=60, until=162), "error", "fenced for 60s: it has caught up with"),
     (
         *("answered-with-error", pending_offsets(8), "error"),
         "group billing: UNSTABLE_OFFSET_COMMIT (OffsetFetch): offsets wait for the end of the transaction of tx",
