@@ -330,17 +330,17 @@ class AuditVerdicts:
             if others:
                 yield self._make_row_of_clients_left_out(verdict, others)
 
-    def _judge_one_client(self, who: Who, client: ClientOfAudit) -> _Judged:
+    def _judge_one_client(self, client_key: Who, client: ClientOfAudit) -> _Judged:
         """The verdict on a client; what was not read of the inputs may say the opposite of `works`."""
-        judged = _judge_client(client, _software_of_client(who), self._offers, self._target)
+        judged = _judge_client(client, _software_of_client(client_key), self._offers, self._target)
         if self._is_partial and judged[0] == "works":
             return "unknown", f"{judged[1]}, but the traffic was not read to its end", judged[2]
         return judged
 
-    def _make_client_row(self, who: Who, client: ClientOfAudit, judged: _Judged) -> Row:
-        software = _software_of_client(who)
+    def _make_client_row(self, client_key: Who, client: ClientOfAudit, judged: _Judged) -> Row:
+        software = _software_of_client(client_key)
         return {
-            "client_id": who[0],
+            "client_id": client_key[0],
             "client_software": software,
             "library": merge_libraries(client.libraries) if software is None else None,
             "addresses": sorted(client.addresses),
@@ -353,8 +353,8 @@ class AuditVerdicts:
         return nothing | _make_verdict_columns(verdict, why, [], self._target) | {"others": count}
 
 
-def _software_of_client(who: Who) -> Row | None:
-    return None if who[1] is None else {"name": who[1], "version": who[2]}
+def _software_of_client(client_key: Who) -> Row | None:
+    return None if client_key[1] is None else {"name": client_key[1], "version": client_key[2]}
 
 
 def _gather_clients_of_one_name(used: Iterable[Used]) -> list[tuple[Who, ClientOfAudit]]:

@@ -147,29 +147,29 @@ def _find_sequences_of_other_partitions(by_place: dict[Place, list[SentBatch]]) 
                 yield MisroutedBatch(batch, right, None, sure=True)
 
 
-def _breaks_sequence(its: list[SentBatch], batch: SentBatch) -> bool:
+def _breaks_sequence(batches: list[SentBatch], batch: SentBatch) -> bool:
     """Whether a batch does not follow the batches before it in its partition; False where there are none before."""
-    before = any(each.time < batch.time and each.sequence != batch.sequence for each in its)
-    return before and batch.sequence != 0 and not _follows_sequence(its, batch)
+    before = any(each.time < batch.time and each.sequence != batch.sequence for each in batches)
+    return before and batch.sequence != 0 and not _follows_sequence(batches, batch)
 
 
-def _follows_sequence(its: list[SentBatch], batch: SentBatch) -> bool:
+def _follows_sequence(batches: list[SentBatch], batch: SentBatch) -> bool:
     """Whether a batch follows one before it in its partition."""
-    return any(each.sequence + each.records == batch.sequence and each.time < batch.time for each in its)
+    return any(each.sequence + each.records == batch.sequence and each.time < batch.time for each in batches)
 
 
-def _is_sequence_reused(its: list[SentBatch], batch: SentBatch) -> bool:
+def _is_sequence_reused(batches: list[SentBatch], batch: SentBatch) -> bool:
     """Whether the producer gave the sequence of a batch to another one later, which is no piece of it."""
     return any(
         each.sequence == batch.sequence and each.crc not in (-1, batch.crc) and each.records >= batch.records
-        for each in its
+        for each in batches
         if each.time > batch.time
     )
 
 
-def _missing_sequences(its: list[SentBatch]) -> Iterator[tuple[int, int]]:
+def _missing_sequences(batches: list[SentBatch]) -> Iterator[tuple[int, int]]:
     """The runs of sequences, as (first, end), that lie between the batches of a partition and are in none of them."""
-    spans = sorted({(each.sequence, each.sequence + each.records) for each in its})
+    spans = sorted({(each.sequence, each.sequence + each.records) for each in batches})
     reached = spans[0][1]
     for first, end in spans[1:]:
         if first > reached:

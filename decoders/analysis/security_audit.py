@@ -371,9 +371,9 @@ class Security:
             ]
             self._observe_change_of_rights("open", exchange, by, "", wide)
 
-    def _observe_change_of_rights(self, kind: str, exchange: Exchange, by: str, how: str, names: list[str]) -> None:
+    def _observe_change_of_rights(self, kind: str, exchange: Exchange, by: str, change: str, names: list[str]) -> None:
         if names:
-            its = self._count_client(self._seen.get_or_make(kind, by, how), exchange)
+            its = self._count_client(self._seen.get_or_make(kind, by, change), exchange)
             for name in filter(None, names):
                 its.count_name("names", name)
 

@@ -84,15 +84,15 @@ class Slowest:
             kept = (*kept, self._bodies(exchange))
         self.add_kept_values(took, where, kept)
 
-    def add_kept_values(self, took: int, where: tuple[str, str, int, int, int], kept: tuple[Any, ...]) -> None:
+    def add_kept_values(self, took: int, where: tuple[str, str, int, int, int], kept_values: tuple[Any, ...]) -> None:
         """Add one exchange that did not wait by design: latency in ns, its place, and the values of NAMES and `more`.
 
         The place is client, broker, the time in ns at which the connection began, the place in it and the time in ns.
         """
-        self._push_item(took, (*where, pack(kept)), kept)
+        self._push_item(took, (*where, pack(kept_values)), kept_values)
 
-    def _push_item(self, took: int, place: _Place, kept: tuple[Any, ...]) -> None:
-        item = (took, _Reversed(place), kept)
+    def _push_item(self, took: int, place: _Place, kept_values: tuple[Any, ...]) -> None:
+        item = (took, _Reversed(place), kept_values)
         if len(self._heap) < self.most:
             heappush(self._heap, item)
         elif self._heap and self._heap[0][:2] < item[:2]:
@@ -146,8 +146,8 @@ def _make_kept_values(exchange: Exchange, took: int) -> tuple[Any, ...]:
     )
 
 
-def _make_slow_row(names: Sequence[str], kept: tuple[Any, ...]) -> Row:
-    row = dict(zip(names, kept, strict=True))
+def _make_slow_row(names: Sequence[str], kept_values: tuple[Any, ...]) -> Row:
+    row = dict(zip(names, kept_values, strict=True))
     row["time"] = format_rfc3339(row["time"])
     row["latency_ms"] /= 10**6
     row["packets"] = dict(zip(("request", "response"), row["packets"], strict=True))

@@ -201,11 +201,11 @@ class _CodesAndRecords(NamedTuple):
     error_codes_about: dict[Partition, list[int]]
     records: dict[Partition, RecordTotals]
 
-    def codes_of(self, about: Partition) -> list[int]:
+    def codes_of(self, partition: Partition) -> list[int]:
         """The error codes of a partition, of its topic alone, and of no topic; for (None, None) all error codes."""
-        if about == (None, None):
+        if partition == (None, None):
             return [code for found in self.error_codes_about.values() for code in found]
-        places = dict.fromkeys((about, (about[0], None), (None, about[1]), (None, None)))
+        places = dict.fromkeys((partition, (partition[0], None), (None, partition[1]), (None, None)))
         return [code for place in places for code in self.error_codes_about.get(place, ())]
 
 

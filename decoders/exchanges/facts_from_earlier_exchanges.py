@@ -461,15 +461,15 @@ class History:
         answer, at = exchange.response_raw, exchange._api_reader.response_at + 4
         return answer is not None and answer[at : at + 2] == b"\0\0"
 
-    def _keep_group_member(self, exchange: Exchange, said: dict[str, Any], head: tuple[bytes, bytes]) -> None:
+    def _keep_group_member(self, exchange: Exchange, member: dict[str, Any], head: tuple[bytes, bytes]) -> None:
         number = exchange.connection_info.number
         self._forget_group_member(number)
         if len(self._members) < HISTORY_MAX:
             client = _identify_client(exchange)
-            self._members[number] = said
+            self._members[number] = member
             self._heads[number] = head
             self._owners[number] = client
-            self._clients.setdefault(client, {})[number] = said
+            self._clients.setdefault(client, {})[number] = member
 
     def _forget_group_member(self, number: int) -> None:
         if self._members.pop(number, None) is not None:

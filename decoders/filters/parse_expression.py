@@ -487,12 +487,12 @@ class _Parser:
             raise FilterError(f"{field.name} has no order: {sign} is for numbers, sizes and times", begun + 1)
         return field.make_atom(comparisons.make_order_test(field.row.kind, sign, value))
 
-    def _parse_list(self, how: str, field: _FilterField) -> Node:
+    def _parse_list(self, keyword: str, field: _FilterField) -> Node:
         words = [self._scan.read_value()] if not self._scan.read_sign("(") else self._parse_values()
-        if how == "in":
+        if keyword == "in":
             return Any_([_make_atom_of_equality(field, word) for word in words])
         for word in words:
-            _check_field_is_text(field, word, how)
+            _check_field_is_text(field, word, keyword)
         return Any_(
             [
                 field.make_atom(

@@ -464,12 +464,12 @@ def close_direction(direction: FrameDirection, *, over: bool = False) -> None:
         direction.owner.report_skipped(direction, unframed, 0)
 
 
-def give_up_frame(direction: FrameDirection, kept: int) -> None:
-    """Keep only the first `kept` bytes of the frame under way; the rest is too much to hold."""
+def give_up_frame(direction: FrameDirection, size_kept: int) -> None:
+    """Keep only the first `size_kept` bytes of the frame under way; the rest is too much to hold."""
     if not direction.need or direction.missing:
         return
     data = b"".join(direction.parts)
-    direction.parts = [data[:kept]]
+    direction.parts = [data[:size_kept]]
     direction.missing = "limit"
     direction.mode = ASK
-    direction.owner.budget.held -= max(len(data) - kept, 0)
+    direction.owner.budget.held -= max(len(data) - size_kept, 0)

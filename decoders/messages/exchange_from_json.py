@@ -203,14 +203,14 @@ def _read_login_of_record(record: Mapping[str, Any]) -> Login | None:
     return make_login(user, mechanism)
 
 
-def _read_tls_info(said: Any) -> TlsInfo | None:
-    if said is None:
+def _read_tls_info(tls_json: Any) -> TlsInfo | None:
+    if tls_json is None:
         return None
     return {
-        "version": str(said["version"]),
-        "cipher": str(said["cipher"]),
-        "sni": _read_string(said["sni"], "sni"),
-        "client_subject": _read_string(said["client_subject"], "client_subject"),
+        "version": str(tls_json["version"]),
+        "cipher": str(tls_json["cipher"]),
+        "sni": _read_string(tls_json["sni"], "sni"),
+        "client_subject": _read_string(tls_json["client_subject"], "client_subject"),
     }
 
 

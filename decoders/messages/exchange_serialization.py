@@ -56,9 +56,9 @@ def pack_new_topic_names(topics: Topics, known: int) -> NewTopicNames:
     return [(identity, name) for identity, (name, _) in islice(topics.names.items(), known, None)]
 
 
-def add_topic_names(topics: Topics, said: NewTopicNames) -> None:
+def add_topic_names(topics: Topics, new_names: NewTopicNames) -> None:
     """Add the names of topics that another process has learnt."""
-    for identity, name in said:
+    for identity, name in new_names:
         topics.add(identity, name)
 
 
@@ -196,8 +196,10 @@ class RowPacker:
         return self._size, len(numbers), self._extras, self._others, self._whos, self._connections, self._api_readers
 
 
-def _has_same_client(who: tuple[Any, ...], row: Exchange) -> bool:
-    return who[1] == row.client_id and who[2] is row.client_software and who[3] is row.login
+def _has_same_client(packed_client: tuple[Any, ...], row: Exchange) -> bool:
+    return (
+        packed_client[1] == row.client_id and packed_client[2] is row.client_software and packed_client[3] is row.login
+    )
 
 
 class RowUnpacker:
@@ -273,31 +275,31 @@ class RowUnpacker:
         return rows
 
 
-def _make_connection_info(said: tuple[Any, ...], topics: Topics) -> ConnectionInfo:
-    number, client, broker, began_ns, opened, tls, has_keys, target, via_address = said
+def _make_connection_info(packed_info: tuple[Any, ...], topics: Topics) -> ConnectionInfo:
+    number, client, broker, began_ns, opened, tls, has_keys, target, via_address = packed_info
     info = ConnectionInfo(number, client, broker, began_ns, topics)
     info.opened, info.tls = opened, tls
     info.has_keys, info.target, info.via_address = has_keys, target, via_address
     return info
 
 
-def _unpack_unusual_row(said: Any, connections: list[ConnectionInfo], api_readers: ApiReaders) -> Settled:
-    if said[0] == "skipped":
-        return Skipped(connections[said[1]], *said[2])
-    if said[0] == "record":
+def _unpack_unusual_row(packed_row: Any, connections: list[ConnectionInfo], api_readers: ApiReaders) -> Settled:
+    if packed_row[0] == "skipped":
+        return Skipped(connections[packed_row[1]], *packed_row[2])
+    if packed_row[0] == "record":
         from decoders.messages.exchange_from_json import FromRecords
 
-        row = FromRecords().read(said[1])
+        row = FromRecords().read(packed_row[1])
         if isinstance(row, Exchange):
-            row.extra, row.place = said[2:]
+            row.extra, row.place = packed_row[2:]
         return row
     exchange = Exchange()
-    exchange.connection_info = connections[said[1]]
-    key, version = said[2]
+    exchange.connection_info = connections[packed_row[1]]
+    key, version = packed_row[2]
     exchange._api_reader = (
         api_readers.unknown if key is None or version is None else api_readers.get_reader(key, version)
     )
     exchange._looked = False
-    for name, value in said[3].items():
+    for name, value in packed_row[3].items():
         setattr(exchange, name, value)
     return exchange

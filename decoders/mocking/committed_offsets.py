@@ -97,14 +97,14 @@ def handle_offset_fetch(cluster: MockCluster, call: Call) -> ResponseBody:
     return {"groups": [_build_offsets_of_group(cluster, call, group) for group in groups]}
 
 
-def _build_offsets_of_group(cluster: MockCluster, call: Call, asked: RequestRow) -> ResponseRow:
-    group = asked["group_id"]
-    topics = asked["topics"]
+def _build_offsets_of_group(cluster: MockCluster, call: Call, asked_group: RequestRow) -> ResponseRow:
+    group = asked_group["group_id"]
+    topics = asked_group["topics"]
     code = 0
     try:
         cluster.check_coordinator(call, 0, group)
-        if asked.get("member_id") is not None and asked.get("member_epoch", -1) >= 0:
-            check_group_member(cluster, group, asked["member_id"], asked["member_epoch"], None)
+        if asked_group.get("member_id") is not None and asked_group.get("member_epoch", -1) >= 0:
+            check_group_member(cluster, group, asked_group["member_id"], asked_group["member_epoch"], None)
     except Refusal as refusal:
         code = refusal.code
     known = cluster.offsets.get(group, {})

@@ -85,7 +85,7 @@ class Fetches:
         return Outcome.WAIT
 
     def _find_or_make_session(
-        self, call: Call, asked: dict[PartitionKey, dict[str, Any]]
+        self, call: Call, asked_partitions: dict[PartitionKey, dict[str, Any]]
     ) -> tuple[_Session | None, bool]:
         """The session of a request, brought up to date, and whether the request is incremental. Raises Refusal."""
         body = call.body
@@ -97,7 +97,7 @@ class Fetches:
                 return None, False
             while len(sessions) >= MOCK_SESSIONS_MAX:
                 sessions.popitem(last=False)
-            session = _Session(self.cluster.next_number(), 1, asked)
+            session = _Session(self.cluster.next_number(), 1, asked_partitions)
             sessions[session.id] = session
             return session, False
         found = sessions.get(session_id)
@@ -107,7 +107,7 @@ class Fetches:
             raise Refusal("INVALID_FETCH_SESSION_EPOCH")
         sessions.move_to_end(session_id)
         found.epoch = 1 if epoch == _LAST_EPOCH else epoch + 1
-        for key, row in asked.items():
+        for key, row in asked_partitions.items():
             found.partitions[key] = row
             found.offsets_sent.pop(key, None)
         for topic in body["forgotten_topics_data"]:
@@ -132,7 +132,7 @@ class Fetches:
         return _FetchedRows(rows, total, failed)
 
     def _build_partition_row(
-        self, waiting: _WaitingFetch, key: PartitionKey, asked: RequestRow, left: int, *, first: bool
+        self, waiting: _WaitingFetch, key: PartitionKey, asked_partition: RequestRow, left: int, *, first: bool
     ) -> ResponseRow:
         cluster, call = self.cluster, waiting.call
         named = _build_topic_field(key)
@@ -140,12 +140,12 @@ class Fetches:
             topic = cluster.find_topic(named)
             cluster.raise_recorded_error(call, topic.name, key[1])
             log = cluster.find_log(topic, key[1], call.node)
-            offset = asked["fetch_offset"]
+            offset = asked_partition["fetch_offset"]
             if not log.start <= offset <= log.end:
                 raise Refusal("OFFSET_OUT_OF_RANGE")
         except Refusal as refusal:
             answer = build_refusal_body(
-                call, refusal, {"topics": [{**named, "partitions": [asked]}]}, in_partitions=True
+                call, refusal, {"topics": [{**named, "partitions": [asked_partition]}]}, in_partitions=True
             )
             row: dict[str, Any] = answer["responses"][0]["partitions"][0]
             return row
@@ -158,7 +158,9 @@ class Fetches:
             "log_start_offset": log.start,
             "aborted_transactions": None,
         }
-        self._add_records_to_row(call, log, offset, min(left, max(asked["partition_max_bytes"], 0)), row, first=first)
+        self._add_records_to_row(
+            call, log, offset, min(left, max(asked_partition["partition_max_bytes"], 0)), row, first=first
+        )
         return row
 
     def _add_records_to_row(

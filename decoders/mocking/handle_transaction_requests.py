@@ -173,14 +173,18 @@ def handle_add_partitions_to_txn(cluster: MockCluster, call: Call) -> ResponseBo
 
 
 def _add_partitions_to_transaction(
-    cluster: MockCluster, call: Call, asked: RequestRow, *, verify: bool
+    cluster: MockCluster, call: Call, asked_transaction: RequestRow, *, verify: bool
 ) -> list[dict[str, Any]]:
     codes: dict[TopicPartition, int] = {}
-    places = [(topic["name"], number) for topic in asked["topics"] for number in topic["partitions"]]
+    places = [(topic["name"], number) for topic in asked_transaction["topics"] for number in topic["partitions"]]
     found: _Transaction | None = None
     try:
         found = _find_transaction(
-            cluster, call, asked["transactional_id"], asked["producer_id"], asked["producer_epoch"]
+            cluster,
+            call,
+            asked_transaction["transactional_id"],
+            asked_transaction["producer_id"],
+            asked_transaction["producer_epoch"],
         )
         if len(found.partitions) + len(places) > _PARTITIONS_MAX:
             raise Refusal("POLICY_VIOLATION")
@@ -207,7 +211,7 @@ def _add_partitions_to_transaction(
                 for number in topic["partitions"]
             ],
         }
-        for topic in asked["topics"]
+        for topic in asked_transaction["topics"]
     ]
 
 

@@ -49,8 +49,8 @@ def handle_metadata(cluster: MockCluster, call: Call) -> ResponseBody:
     }
 
 
-def _find_or_create_topic_row(cluster: MockCluster, call: Call, asked: RequestRow) -> ResponseRow:
-    name, topic_id = asked["name"], asked.get("topic_id", _NO_ID)
+def _find_or_create_topic_row(cluster: MockCluster, call: Call, asked_topic: RequestRow) -> ResponseRow:
+    name, topic_id = asked_topic["name"], asked_topic.get("topic_id", _NO_ID)
     try:
         if name is None:
             found = cluster.topics_by_id.get(topic_id)
@@ -69,7 +69,7 @@ def _find_or_create_topic_row(cluster: MockCluster, call: Call, asked: RequestRo
             found = cluster.create_topic(name)
         return _build_topic_row(found)
     except Refusal as refusal:
-        return build_refused_row(call, refusal, "topics", asked, "topics")
+        return build_refused_row(call, refusal, "topics", asked_topic, "topics")
 
 
 def _build_topic_row(topic: Topic) -> ResponseRow:
@@ -134,14 +134,14 @@ def handle_create_topics(cluster: MockCluster, call: Call) -> ResponseBody:
     return {"topics": [_create_asked_topic(cluster, call, asked) for asked in call.body["topics"]]}
 
 
-def _create_asked_topic(cluster: MockCluster, call: Call, asked: RequestRow) -> ResponseRow:
-    name = asked["name"]
+def _create_asked_topic(cluster: MockCluster, call: Call, asked_topic: RequestRow) -> ResponseRow:
+    name = asked_topic["name"]
     try:
         cluster.raise_recorded_error(call, name)
         if name in cluster.topics:
             raise Refusal("TOPIC_ALREADY_EXISTS", f"topic {name!r} already exists")
-        leaders = [row["broker_ids"][0] for row in asked["assignments"] if row["broker_ids"]]
-        count = len(leaders) or (1 if asked["num_partitions"] == -1 else asked["num_partitions"])
+        leaders = [row["broker_ids"][0] for row in asked_topic["assignments"] if row["broker_ids"]]
+        count = len(leaders) or (1 if asked_topic["num_partitions"] == -1 else asked_topic["num_partitions"])
         if not 0 < count <= _PARTITIONS_MAX:
             raise Refusal("INVALID_PARTITIONS", f"1 to {_PARTITIONS_MAX} partitions, not {count}")
         if not name:
@@ -151,7 +151,7 @@ def _create_asked_topic(cluster: MockCluster, call: Call, asked: RequestRow) -> 
         topic = cluster.create_topic(name, count)
         cluster.absent.discard(name)
     except Refusal as refusal:
-        return build_refused_row(call, refusal, "topics", asked, "topics")
+        return build_refused_row(call, refusal, "topics", asked_topic, "topics")
     return {
         "name": name,
         "topic_id": topic.id,

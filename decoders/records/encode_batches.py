@@ -422,11 +422,11 @@ def _record_headers_from_json(headers_json: object, path: str) -> Iterator[Heade
 
 
 def _fields_by_snake_case_name(
-    json_object: object, known_names: frozenset[str], what: str, path: str
+    json_object: object, known_names: frozenset[str], object_noun: str, path: str
 ) -> dict[str, Any]:
     """The fields of an object under their snake_case names; camelCase is accepted. Raises EncodeError."""
     if not isinstance(json_object, Mapping):
-        raise EncodeError(f"{what} (an object) expected, not {quote_json(json_object)}", path=path)
+        raise EncodeError(f"{object_noun} (an object) expected, not {quote_json(json_object)}", path=path)
     known = {name.replace("_", ""): name for name in known_names}
     out: dict[str, Any] = {}
     for name, inner in json_object.items():
@@ -435,7 +435,7 @@ def _fields_by_snake_case_name(
             problem = (
                 "the same field twice"
                 if found
-                else f"{what} has no such field; there are {', '.join(sorted(known_names - _DECODED))}"
+                else f"{object_noun} has no such field; there are {', '.join(sorted(known_names - _DECODED))}"
             )
             raise EncodeError(problem, path=f"{path}.{name}")
         out[found] = inner

@@ -266,13 +266,13 @@ class _AnswerComparison:
         role = find_field_role(field.name, name)
         return value if role is None else self._there.translate_id(role, value, group)
 
-    def _describe_element(self, about: str, field: Field, element: Mapping[str, Any]) -> str:
+    def _describe_element(self, names_so_far: str, field: Field, element: Mapping[str, Any]) -> str:
         """The names on the way to an element: `orders`, then `orders 2`."""
         names = [name for name in _find_naming_fields(element) if name != "resource_type"] or ["resource_type"]
         said = [self._format_naming_field(field, name, element[name]) for name in names if name in element] or [
             field.name
         ]
-        return " ".join([about, *said]).lstrip()
+        return " ".join([names_so_far, *said]).lstrip()
 
     def _format_naming_field(self, field: Field, name: str, value: Any) -> str:
         if name == "api_key" and value in NAMES:

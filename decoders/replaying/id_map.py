@@ -203,26 +203,30 @@ class IdMap:
         return change(self, value, beside, place, field)
 
     def _name_topic_as_version_does(
-        self, known: Mapping[str, Field], value: Mapping[str, Any], made: dict[str, Any], place: _FieldContext
+        self,
+        fields_by_name: Mapping[str, Field],
+        value: Mapping[str, Any],
+        mapped: dict[str, Any],
+        place: _FieldContext,
     ) -> None:
         """Make a struct name its topic as the version does: by name, by id, or as recorded if it can do both."""
-        identity = known.get("topic_id")
+        identity = fields_by_name.get("topic_id")
         if identity is None or identity.kind != "uuid" or not place.topic:
             return
-        name = next((each for each in TOPIC_NAMES if each in known), "")
+        name = next((each for each in TOPIC_NAMES if each in fields_by_name), "")
         by_id = place.version in identity.versions
-        by_name = bool(name) and place.version in known[name].versions
+        by_name = bool(name) and place.version in fields_by_name[name].versions
         there = self.names.topics.get(place.topic, place.topic)
         if by_name and not by_id:
-            made[name] = there
-            made.pop("topic_id", None)
+            mapped[name] = there
+            mapped.pop("topic_id", None)
         elif by_id and not (by_name and value.get("topic_id", NULL_ID) == NULL_ID):
             found = self.topic_id(there)
             if found is None:
                 raise NotReplayable("no_topic", f"the cluster has no topic {there}, which the request names by its id")
-            made["topic_id"] = found
+            mapped["topic_id"] = found
             if not by_name:
-                made.pop(name, None)
+                mapped.pop(name, None)
 
     # Each function maps a value of one role; it gets the struct and the context around the value.
 
@@ -412,15 +416,15 @@ class IdMap:
     def learn_ids(
         self,
         api_key: int,
-        asked: Mapping[str, Any],
+        recorded_request: Mapping[str, Any],
         recorded: Mapping[str, Any],
         new: Mapping[str, Any],
         answering: AnsweringNodes,
     ) -> None:
-        """Learn the ids that two answers in JSON form give out; `asked` is the recorded request."""
+        """Learn the ids that two answers in JSON form give out; `recorded_request` is the recorded request."""
         learn = _LEARNERS.get(api_key)
         if learn is not None:
-            learn(self, asked, recorded, new, answering)
+            learn(self, recorded_request, recorded, new, answering)
 
     def _learn_fetch_session(
         self, request: Any, recorded_answer: Any, new_answer: Any, answering: AnsweringNodes
@@ -473,9 +477,9 @@ class IdMap:
                 named = self._find_topic_name(topic)
                 self._moved[named or topic, number] = now - offset
 
-    def _find_topic_name(self, topic_id_text: str, *, there: bool = False) -> str | None:
-        """The recorded name of the topic whose id a text is, or with `there` its name in the other cluster; or None."""
-        named = self.topic_named_there if there else self.topic_named
+    def _find_topic_name(self, topic_id_text: str, *, in_target_cluster: bool = False) -> str | None:
+        """The recorded name of the topic with this id, or `in_target_cluster` that in the other; or None."""
+        named = self.topic_named_there if in_target_cluster else self.topic_named
         try:
             return named(UUID(bytes=uuid_to_bytes(topic_id_text)))
         except ValueError:
@@ -501,7 +505,7 @@ class IdMap:
         """The name and id (or empty) in the other cluster of a topic that an answer names by recorded name or id."""
         known = self._find_topic_name(name_or_id)
         if known is None:
-            known = self._find_topic_name(name_or_id, there=True) or name_or_id
+            known = self._find_topic_name(name_or_id, in_target_cluster=True) or name_or_id
         name = self.names.topics.get(known, known)
         found = self.topic_id(name)
         return name, "" if found is None else format_uuid(found.bytes)

@@ -48,51 +48,51 @@ def convert_answer_to_newest(api_key: int, body: Mapping[str, Any], request: Map
     return made
 
 
-def _convert_metadata(made: Body, since: int, to: int) -> None:
-    if since < _NO_TOPICS <= to and not made.get("topics"):
-        made["topics"] = None  # before, an empty list meant all topics
+def _convert_metadata(body: Body, since: int, to: int) -> None:
+    if since < _NO_TOPICS <= to and not body.get("topics"):
+        body["topics"] = None  # before, an empty list meant all topics
 
 
-def _convert_offset_fetch(made: Body, since: int, to: int) -> None:
+def _convert_offset_fetch(body: Body, since: int, to: int) -> None:
     if since < _GROUPS <= to:
-        made["groups"] = [{"group_id": made.pop("group_id"), "topics": made.pop("topics", None)}]
-    elif to < _GROUPS <= since and len(made.get("groups", ())) == 1:
-        (group,) = made.pop("groups")
-        made["group_id"], made["topics"] = group["group_id"], group["topics"]
+        body["groups"] = [{"group_id": body.pop("group_id"), "topics": body.pop("topics", None)}]
+    elif to < _GROUPS <= since and len(body.get("groups", ())) == 1:
+        (group,) = body.pop("groups")
+        body["group_id"], body["topics"] = group["group_id"], group["topics"]
 
 
-def _convert_find_coordinator(made: Body, since: int, to: int) -> None:
+def _convert_find_coordinator(body: Body, since: int, to: int) -> None:
     if since < _COORDINATORS <= to:
-        made["coordinator_keys"] = [made.pop("key")]
-    elif to < _COORDINATORS <= since and len(made.get("coordinator_keys", ())) == 1:
-        (made["key"],) = made.pop("coordinator_keys")
+        body["coordinator_keys"] = [body.pop("key")]
+    elif to < _COORDINATORS <= since and len(body.get("coordinator_keys", ())) == 1:
+        (body["key"],) = body.pop("coordinator_keys")
 
 
-def _convert_join_group(made: Body, since: int, to: int) -> None:
+def _convert_join_group(body: Body, since: int, to: int) -> None:
     if since < _REBALANCE <= to:
-        made["rebalance_timeout_ms"] = made["session_timeout_ms"]
+        body["rebalance_timeout_ms"] = body["session_timeout_ms"]
 
 
-def _convert_leave_group(made: Body, since: int, to: int) -> None:
+def _convert_leave_group(body: Body, since: int, to: int) -> None:
     if since < _MEMBERS <= to:
-        made["members"] = [{"member_id": made.pop("member_id"), "group_instance_id": None}]
-    elif to < _MEMBERS <= since and len(made.get("members", ())) == 1:
-        (member,) = made["members"]
+        body["members"] = [{"member_id": body.pop("member_id"), "group_instance_id": None}]
+    elif to < _MEMBERS <= since and len(body.get("members", ())) == 1:
+        (member,) = body["members"]
         if member.get("group_instance_id") is None:
-            made["member_id"] = member["member_id"]
-            del made["members"]
+            body["member_id"] = member["member_id"]
+            del body["members"]
 
 
-def _convert_delete_topics(made: Body, since: int, to: int) -> None:
+def _convert_delete_topics(body: Body, since: int, to: int) -> None:
     if since < _TOPICS_BY_ID <= to:
-        made["topics"] = [{"name": name} for name in made.pop("topic_names", ())]
-    elif to < _TOPICS_BY_ID <= since and all(topic.get("name") for topic in made["topics"]):
-        made["topic_names"] = [topic["name"] for topic in made.pop("topics")]
+        body["topics"] = [{"name": name} for name in body.pop("topic_names", ())]
+    elif to < _TOPICS_BY_ID <= since and all(topic.get("name") for topic in body["topics"]):
+        body["topic_names"] = [topic["name"] for topic in body.pop("topics")]
 
 
-def _convert_list_offsets(made: Body, since: int, to: int) -> None:
+def _convert_list_offsets(body: Body, since: int, to: int) -> None:
     if since < _ONE_OFFSET <= to:
-        for topic in made["topics"]:
+        for topic in body["topics"]:
             for partition in topic["partitions"]:
                 partition.pop("max_num_offsets", None)
 
@@ -108,23 +108,23 @@ _REQUESTS: Final[Mapping[int, Callable[[Body, int, int], None]]] = {
 }
 
 
-def _wrap_coordinator_in_list(made: Body, asked: Mapping[str, Any]) -> None:
-    if "coordinators" not in made and "node_id" in made:
+def _wrap_coordinator_in_list(body: Body, asked: Mapping[str, Any]) -> None:
+    if "coordinators" not in body and "node_id" in body:
         names = ("node_id", "host", "port", "error_code", "error_message")
-        row = {name: made.pop(name) for name in names if name in made}
-        made["coordinators"] = [{"key": (asked.get("coordinator_keys") or [asked.get("key")])[0], **row}]
+        row = {name: body.pop(name) for name in names if name in body}
+        body["coordinators"] = [{"key": (asked.get("coordinator_keys") or [asked.get("key")])[0], **row}]
 
 
-def _wrap_group_in_list(made: Body, asked: Mapping[str, Any]) -> None:
-    if "groups" not in made and "topics" in made:
+def _wrap_group_in_list(body: Body, asked: Mapping[str, Any]) -> None:
+    if "groups" not in body and "topics" in body:
         group = asked.get("group_id") or (asked.get("groups") or [{}])[0].get("group_id")
-        made["groups"] = [{"group_id": group, "topics": made.pop("topics"), "error_code": made.pop("error_code", 0)}]
+        body["groups"] = [{"group_id": group, "topics": body.pop("topics"), "error_code": body.pop("error_code", 0)}]
 
 
-def _convert_old_style_offsets(made: Body, _asked: Mapping[str, Any]) -> None:
-    made["topics"] = [
+def _convert_old_style_offsets(body: Body, _asked: Mapping[str, Any]) -> None:
+    body["topics"] = [
         {**topic, "partitions": [_convert_old_style_offset(row) for row in topic["partitions"]]}
-        for topic in made["topics"]
+        for topic in body["topics"]
     ]
 
 

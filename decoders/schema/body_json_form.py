@@ -171,18 +171,18 @@ class JsonForm:
             if name == UNKNOWN:
                 out[name] = {str(tag): base64_json(data) for tag, data in inner.items()}
             elif name in fields:
-                out[name] = self.field(fields[name], inner, prefix + name, out)
+                out[name] = self.field_json(fields[name], inner, prefix + name, out)
         return out
 
-    def field(self, field: PlanField, value: Any, path: str, owner: Mapping[str, Any]) -> Any:
+    def field_json(self, field: PlanField, value: Any, path: str, owner: Mapping[str, Any]) -> Any:
         """The JSON form of a field of the struct `owner`."""
         if field.array:
             if value is None:
                 return None
-            return [self.element(field, element, path + "[]", owner) for element in value]
-        return self.element(field, value, path, owner)
+            return [self.element_json(field, element, path + "[]", owner) for element in value]
+        return self.element_json(field, value, path, owner)
 
-    def element(self, field: PlanField, value: Any, path: str, owner: Mapping[str, Any]) -> Any:
+    def element_json(self, field: PlanField, value: Any, path: str, owner: Mapping[str, Any]) -> Any:
         """The JSON form of a field that is no array, or of one element of an array."""
         if field.plan is not None:
             return None if value is None else self.struct_json(field.plan, value, path + ".")
@@ -191,15 +191,15 @@ class JsonForm:
             return redacted_json(_size_on_the_wire(field, value))
         hook = self.hooks.get(path) if field.kind in {"bytes", "records"} else None
         if hook is not None:
-            return self.call_hook(field.kind, hook, value, owner)
-        return self.leaf(field.kind, value)
+            return self.hook_json(field.kind, hook, value, owner)
+        return self.leaf_json(field.kind, value)
 
-    def call_hook(self, kind: str, hook: str, value: Any, owner: Mapping[str, Any]) -> Any:  # noqa: ARG002  # see defer_long_arrays
+    def hook_json(self, kind: str, hook: str, value: Any, owner: Mapping[str, Any]) -> Any:  # noqa: ARG002  # see defer_long_arrays
         """The JSON form of a field with a hook, as the hook's function makes it."""
         beside = sibling_of_hook(hook)
         return self.table[hook](value, owner.get(beside)) if beside else self.table[hook](value)
 
-    def leaf(self, kind: str, value: Any) -> Any:
+    def leaf_json(self, kind: str, value: Any) -> Any:
         """The JSON form of a primitive value."""
         return leaf_json(kind, value)
 

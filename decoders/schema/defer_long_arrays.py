@@ -223,7 +223,7 @@ class DeferredArray(DeferredList):
         while left:
             count = min(max(PIECE // width, 1), left)
             values = make_array_unpacker(LETTERS[field.kind], count)(unread.data, at)
-            yield [form.element(field, value, self._path + "[]", {}) for value in values]
+            yield [form.element_json(field, value, self._path + "[]", {}) for value in values]
             at += width * count
             left -= count
 
@@ -234,8 +234,8 @@ class DeferredArray(DeferredList):
         at = begun = unread.at
         chunk: list[Any] = []
         for _ in range(unread.count):
-            value, at = walker.leaf(unread.field, at, unread.end)
-            chunk.append(form.element(unread.field, value, self._path + "[]", {}))
+            value, at = walker.read_array_element(unread.field, at, unread.end)
+            chunk.append(form.element_json(unread.field, value, self._path + "[]", {}))
             if at - begun > PIECE:
                 yield chunk
                 chunk, begun = [], at
@@ -252,22 +252,22 @@ class _LargeForm(JsonForm):
         super().__init__(reader.hooks, reader.table, reader.reveal)
         self._reader = reader
 
-    def field(self, field: PlanField, value: Any, path: str, owner: Mapping[str, Any]) -> Any:
+    def field_json(self, field: PlanField, value: Any, path: str, owner: Mapping[str, Any]) -> Any:
         if isinstance(value, Unread):
             return DeferredArray(value, self._reader, path)
-        return super().field(field, value, path, owner)
+        return super().field_json(field, value, path, owner)
 
-    def call_hook(self, kind: str, hook: str, value: Any, owner: Mapping[str, Any]) -> Any:
+    def hook_json(self, kind: str, hook: str, value: Any, owner: Mapping[str, Any]) -> Any:
         if kind == "bytes" and value is not None and len(value) > METRICS_SIZE_MAX:
-            return self.leaf(kind, value)  # no structure is looked for in so many bytes
-        return super().call_hook(kind, hook, value, owner)
+            return self.leaf_json(kind, value)  # no structure is looked for in so many bytes
+        return super().hook_json(kind, hook, value, owner)
 
-    def leaf(self, kind: str, value: Any) -> Any:
+    def leaf_json(self, kind: str, value: Any) -> Any:
         if kind in SIZED and value is not None and len(value) > VALUE_WHOLE_MAX:
             if isinstance(value, str):
                 return DeferredText(value.encode("utf-8", "surrogateescape"), text=True)
             return DeferredText(value)
-        return super().leaf(kind, value)
+        return super().leaf_json(kind, value)
 
 
 @cache

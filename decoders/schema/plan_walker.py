@@ -120,7 +120,7 @@ class Walker:
         """Read a message into `root`; returns the offset after the message. Raises DecodeError."""
         return self._read_struct(plan, at, end, self.root, "")
 
-    def leaf(self, field: PlanField, at: int, end: int) -> tuple[object, int]:
+    def read_array_element(self, field: PlanField, at: int, end: int) -> tuple[object, int]:
         """One element of an array field without structs, and the offset after it. Raises DecodeError."""
         return self._read_element(field, at, end, "")
 

@@ -184,21 +184,21 @@ class Scrubber:
         version: int | None,
         topic_name: TopicNames,
         *,
-        asked: Mapping[str, Any] | None = None,
+        request: Mapping[str, Any] | None = None,
         whole: bool = True,
         depth: int = 0,
     ) -> bytes:
         """A response, scrubbed, with its size field; only its header is left if its request is not known.
 
-        `asked`: the fields of its request, some of which say what kind of name a field holds. If not `whole`, bytes at
-        its end are missing.
+        `request`: the fields of its request, some of which say what kind of name a field holds. If not `whole`, bytes
+        at its end are missing.
         """
         if key is None or version is None:
             self.counts["unread"] += 1
             head = self.replace_numbers_of_start(data, "response", alone=not depth)[: _FIXED["response"]]
             return head + GARBAGE * (len(data) - len(head))
         return _FrameScrubber(
-            self, _make_api_reader_of_version(key, version), "response", topic_name, depth, asked or {}
+            self, _make_api_reader_of_version(key, version), "response", topic_name, depth, request or {}
         ).scrub_frame(data, whole=whole)
 
     def replace_numbers_of_start(self, data: bytes, side: Side, *, alone: bool = False) -> bytes:
@@ -251,13 +251,13 @@ class Scrubber:
             out[at : at + _UUID] = self.names.replace_uuid(bytes(out[at : at + _UUID]))
 
     def scrub_text_field(
-        self, message: str, path: str, data: bytes, root: Mapping[str, Any], asked: Mapping[str, Any]
+        self, message: str, path: str, data: bytes, root: Mapping[str, Any], request: Mapping[str, Any]
     ) -> bytes:
         """The scrubbed value of a field that holds neither a structure nor records."""
         kind = _kind_of_path_with_indices(message, path)
         names = self.names
         if kind == "sibling":
-            return names.replace_bytes(_kind_by_sibling(path, data, root, asked, names), data)
+            return names.replace_bytes(_kind_by_sibling(path, data, root, request, names), data)
         if kind == "secret":
             return names.overwrite_secret(data)
         if kind == "token":
@@ -283,14 +283,14 @@ class _FrameScrubber:
         side: Side,
         topic_name: TopicNames,
         depth: int,
-        asked: Mapping[str, Any] | None = None,
+        request: Mapping[str, Any] | None = None,
     ) -> None:
         self._scrubber = scrubber
         self._api_reader = api_reader
         self._side = side
         self._topic_name = topic_name
         self._depth = depth
-        self._asked = asked or {}
+        self._asked = request or {}
         holders = HOLDERS.get((api_reader.key or 0, side), {})
         self._holders = {path.replace("[]", ""): name for path, name in holders.items()}
 
@@ -420,12 +420,12 @@ def _structs_around_field(path: str, root: Mapping[str, Any]) -> list[Mapping[st
 
 
 def _kind_by_sibling(
-    path: str, data: bytes, root: Mapping[str, Any], asked: Mapping[str, Any], names: NameReplacer
+    path: str, data: bytes, root: Mapping[str, Any], request: Mapping[str, Any], names: NameReplacer
 ) -> Kind:
     """The kind of a name whose kind another field says (BY_SIBLING)."""
     field = _INDEX.sub("", path).rpartition(".")[2]
     sibling, kinds = BY_SIBLING[field]
-    structs = (*reversed(_structs_around_field(path, root)), asked)
+    structs = (*reversed(_structs_around_field(path, root)), request)
     value = next((struct[sibling] for struct in structs if sibling in struct), 0 if sibling == "key_type" else None)
     kind = kinds.get(value)
     if kind is not None:

@@ -182,7 +182,9 @@ class _FieldScrubber:
         made.data[at:] = GARBAGE * (stop - at)
         return made
 
-    def _overwrite_record(self, made: _OverwrittenBytes, data: bytes, at: int, stop: int, *, control: bool) -> int:
+    def _overwrite_record(
+        self, overwritten: _OverwrittenBytes, data: bytes, at: int, stop: int, *, control: bool
+    ) -> int:
         size, start = read_varint(data, at, stop)
         end = start + size
         if size < 1 or end > stop:
@@ -200,16 +202,16 @@ class _FieldScrubber:
         if at != end:
             raise Malformed("a record that does not end where it says", offset=at)
         if self._topic is not None or control:
-            self._scrub_key_and_value(made, data, key, value, control=control)
+            self._scrub_key_and_value(overwritten, data, key, value, control=control)
             del parts[:2]
         else:
             self._sample(data[slice(*value)])
         for begin, finish in parts:
-            made.overwrite_and_note_range(begin, finish)
+            overwritten.overwrite_and_note_range(begin, finish)
         return end
 
     def _scrub_key_and_value(
-        self, made: _OverwrittenBytes, data: bytes, key: _Range, value: _Range, *, control: bool
+        self, overwritten: _OverwrittenBytes, data: bytes, key: _Range, value: _Range, *, control: bool
     ) -> None:
         """Replace the names in the structures of key and value; overwrite a key or value that is no structure."""
         texts = data[slice(*key)], data[slice(*value)]
@@ -221,9 +223,9 @@ class _FieldScrubber:
         for (at, end), name, text in zip((key, value), found, texts, strict=True):
             new = self._rewrite(name, text) if name is not None and text else None
             if new is None:
-                made.overwrite_and_note_range(at, end)
+                overwritten.overwrite_and_note_range(at, end)
             else:
-                made.data[at:end] = new
+                overwritten.data[at:end] = new
 
     # Magic 0 and 1.
 
@@ -251,28 +253,28 @@ class _FieldScrubber:
         made.data[slice(*value)] = found
         return made.make_bytes(0)
 
-    def _overwrite_message_set(self, made: _OverwrittenMessageSet, magic: int) -> None:
+    def _overwrite_message_set(self, overwritten: _OverwrittenMessageSet, magic: int) -> None:
         """Overwrite the messages of a set; from the first message that cannot be read on, all bytes become garbage."""
-        at, data = 0, bytes(made.data)
+        at, data = 0, bytes(overwritten.data)
         try:
             for each in _locate_messages(data):
-                made.note_message(each)
+                overwritten.note_message(each)
                 keyed, valued = each[1:3]
                 if data[each[0][0] + _MESSAGE_ATTRIBUTES_AT] & CODEC_MASK:  # a nested wrapper
-                    made.data[each[0][0] + _MESSAGE_ATTRIBUTES_AT] &= ~CODEC_MASK
+                    overwritten.data[each[0][0] + _MESSAGE_ATTRIBUTES_AT] &= ~CODEC_MASK
                 if self._topic is not None:
-                    self._scrub_key_and_value(made, data, keyed, valued, control=False)
+                    self._scrub_key_and_value(overwritten, data, keyed, valued, control=False)
                 else:
                     self._sample(data[slice(*valued)])
-                    made.overwrite_and_note_range(*keyed)
-                    made.overwrite_and_note_range(*valued)
+                    overwritten.overwrite_and_note_range(*keyed)
+                    overwritten.overwrite_and_note_range(*valued)
                 self._counts["records"] += 1
                 at = each[0][1]
         except DecodeError:
             pass
         if at < len(data):
             begun = min(at + _HEADER_SIZES[magic], len(data))
-            made.data[begun:] = GARBAGE * (len(data) - begun)
+            overwritten.data[begun:] = GARBAGE * (len(data) - begun)
 
 
 def _batch_still_spells_text(before: bytes, after: bytes, magic: int) -> bool:

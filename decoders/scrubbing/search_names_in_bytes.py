@@ -28,12 +28,12 @@ _PART: Final = 64
 
 
 def select_searchable_names(
-    names: Iterable[bytes], kept: Iterable[str], size_min: int
+    names: Iterable[bytes], kept_texts: Iterable[str], size_min: int
 ) -> tuple[dict[bytes, bytes], int]:
     """The names (or secrets) that can be searched for, by their longest run of text, and how many names are left out.
 
-    A name is left out if it is a part of a text that stays (`kept`), or so short that it occurs by chance in `size_min`
-    bytes of text.
+    A name is left out if it is a part of a text that stays (`kept_texts`), or so short that it occurs by chance in
+    `size_min` bytes of text.
     """
     names = set(names)
     least = max(_LEAST, round((_CHANCE * max(size_min, 1) * max(len(names), 1)).bit_length() / _BITS_OF_LETTER))
@@ -43,7 +43,7 @@ def select_searchable_names(
         if len(run) >= least and len(set(run)) > 1:
             found[run] = name
     staying = NameSearch({run: run for run in found})
-    for text in kept:
+    for text in kept_texts:
         staying.feed(text.encode("utf-8", "surrogateescape"))
     found = {run: name for run, name in found.items() if run not in staying.found}
     return found, len(names) - len(set(found.values()))

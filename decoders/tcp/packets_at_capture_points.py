@@ -160,11 +160,11 @@ class PacketsAtPoints:
             self._directions.popitem(last=False)
         return direction
 
-    def _is_new_sighting(self, what: object, point: int) -> bool:
+    def _is_new_sighting(self, sighted: object, point: int) -> bool:
         """Whether a point sees this for a time that no other point has seen it yet."""
-        counts = self._counts.get(what)
+        counts = self._counts.get(sighted)
         if counts is None:
-            counts = self._counts[what] = {}
+            counts = self._counts[sighted] = {}
             if len(self._counts) > SEEN_MAX:
                 self._counts.popitem(last=False)
         most = max(counts.values(), default=0)

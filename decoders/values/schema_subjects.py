@@ -46,12 +46,12 @@ def list_subjects(store: SchemaStore, values: Iterable[tuple[str, str]]) -> Iter
 
 
 def find_misrouted_values(
-    told: Iterable[SchemaSubject], values: Iterable[tuple[str, str]]
+    known_subjects: Iterable[SchemaSubject], values: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], str]:
     """Topic and schema of values that are likely misrouted → the topic that the schema is registered for alone."""
     subjects: dict[str, dict[str, set[str | None]]] = defaultdict(lambda: defaultdict(set))
     registries: dict[str, set[str | None]] = defaultdict(set)
-    for identity, subject, registry in told:
+    for identity, subject, registry in known_subjects:
         subjects[identity][subject].add(registry)
         registries[subject].add(registry)
     found = {}

@@ -302,7 +302,7 @@ class FirstReading:
                 row.api_key,
                 row.api_version,
                 row.topic_name,
-                asked=asked if isinstance(asked, dict) else None,
+                request=asked if isinstance(asked, dict) else None,
                 whole="response" not in extra,
                 depth=depth,
             )

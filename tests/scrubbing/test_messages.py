@@ -366,7 +366,7 @@ def test_an_envelope_is_opened() -> None:
     )
     assert outer["client_host_address"] == by.names.pseudonyms.four(bytes((10, 1, 2, 3)))
     answer = response(ENVELOPE, 0, 8, {"response_data": got[4:], "error_code": 0})
-    made = by.scrub_response(answer, ENVELOPE, 0, nameless, asked=asked)
+    made = by.scrub_response(answer, ENVELOPE, 0, nameless, request=asked)
     assert MARK.search(made) is None
     inner = framed(body(ENVELOPE, 0, "response", made)["response_data"])
     assert shape(body(JOIN_GROUP, 9, "response", inner)) == shape(body(JOIN_GROUP, 9, "response", got))
@@ -443,7 +443,7 @@ def test_what_a_coordinator_is_asked_for_is_told_by_its_type(kind: int, keep: st
     answer = response(FIND_COORDINATOR, 4, 7, {"throttle_time_ms": 0, "coordinators": [{
         "key": "billing", "node_id": 1, "host": "kafka-1", "port": 9092, "error_code": 0, "error_message": None,
     }]})  # fmt: skip
-    made = by.scrub_response(answer, FIND_COORDINATOR, 4, nameless, asked=body(FIND_COORDINATOR, 4, "request", frame))
+    made = by.scrub_response(answer, FIND_COORDINATOR, 4, nameless, request=body(FIND_COORDINATOR, 4, "request", frame))
     assert (body(FIND_COORDINATOR, 4, "response", made)["coordinators"][0]["key"] == "billing") is stays
 
 

@@ -191,8 +191,8 @@ class AdvisoryAudit:
 
     # Clients
 
-    def _judge_client(self, who: Who, client: ClientOfAudit, findings: list[Row]) -> Iterator[Row]:
-        name, software, version = who
+    def _judge_client(self, client_key: Who, client: ClientOfAudit, findings: list[Row]) -> Iterator[Row]:
+        name, software, version = client_key
         program = (find_program_of_client_id(name) or {"name": ""})["name"]
         if program == BROKER:
             return  # a broker, which has rows of its own

@@ -256,10 +256,10 @@ def _is_difference_large(medians: Sequence[float], metric: str) -> bool:
 
 
 def _compare_rates(
-    thing: tuple[str, ...], before: TrafficProfile, after: TrafficProfile
+    client_and_api: tuple[str, ...], before: TrafficProfile, after: TrafficProfile
 ) -> Iterator[_TestedDifference]:
     """The difference of how often a client sends an API, by the exchanges in each slice."""
-    sides = [_count_by_slice(side.things[thing], side.span()) for side in (before, after)]
+    sides = [_count_by_slice(side.things[client_and_api], side.span()) for side in (before, after)]
     counts = [sum(side) for side in sides]
     if min(map(len, sides)) < _SLICES_LEAST or min(counts) < _VALUES_LEAST:
         return
@@ -274,8 +274,8 @@ def _compare_rates(
     yield _TestedDifference(
         _make_row(
             _WORDS["rate"][rates[1] < rates[0]],
-            client_id=thing[1],
-            api=thing[2],
+            client_id=client_and_api[1],
+            api=client_and_api[2],
             metric="rate",
             unit="exchanges/s",
             before=round(rates[0] / width, 3),

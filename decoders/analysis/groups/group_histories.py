@@ -83,11 +83,15 @@ class GroupHistory:
         else:
             self.cut.add("members")
 
-    def add_description(self, said: Described) -> None:
+    def add_description(self, description: Described) -> None:
         """Take a description of the group; the latest with members and the latest without are kept."""
-        whole = said.members is not None
+        whole = description.members is not None
         before = self.described[0 if whole else 1]
-        latest = said if before is None or (said.time_ns, repr(said)) > (before.time_ns, repr(before)) else before
+        latest = (
+            description
+            if before is None or (description.time_ns, repr(description)) > (before.time_ns, repr(before))
+            else before
+        )
         self.described = (latest, self.described[1]) if whole else (self.described[0], latest)
 
     def latest_description(self) -> Described | None:
@@ -134,24 +138,26 @@ class GroupHistories:
         self.by_group: dict[str, GroupHistory] = {}
         self._events = 0
 
-    def add_event(self, group: str, said: GroupEvent | Heard | Described, exchange: Exchange) -> None:
+    def add_event(self, group: str, event: GroupEvent | Heard | Described, exchange: Exchange) -> None:
         """Keep what an exchange says of a group."""
         history = self.by_group.get(group)
         if history is None:
             history = self.by_group[group] = GroupHistory()
-        if isinstance(said, Described):
-            history.add_description(said)
-        elif isinstance(said, Heard):
+        if isinstance(event, Described):
+            history.add_description(event)
+        elif isinstance(event, Heard):
             info, time_ns = exchange.connection_info, exchange.time_ns
             host = host_of(info.client)
             client = exchange.client_id or host
-            known = history.members.get(said.member)
-            if known is None or not known.note_member_seen_again(time_ns, client, host, said.instance, int(said.beat)):
+            known = history.members.get(event.member)
+            if known is None or not known.note_member_seen_again(
+                time_ns, client, host, event.instance, int(event.beat)
+            ):
                 history.add_member(
-                    said.member, GroupMember(time_ns, time_ns, client, host, said.instance, int(said.beat))
+                    event.member, GroupMember(time_ns, time_ns, client, host, event.instance, int(event.beat))
                 )
         else:
-            self._append_events(history, [said])
+            self._append_events(history, [event])
 
     def _append_events(self, history: GroupHistory, events: list[GroupEvent]) -> None:
         history.total += len(events)

@@ -127,32 +127,34 @@ class Timeline:
             before = its
         return rows
 
-    def _make_classic_row(self, its: Generation, before: Generation | None, since: int) -> Row:
-        members = its.list_members()
-        new = self._find_new_members(its, before, members)
+    def _make_classic_row(self, generation: Generation, before: Generation | None, since: int) -> Row:
+        members = generation.list_members()
+        new = self._find_new_members(generation, before, members)
         gone = [] if before is None else [name for name in before.list_members() if name not in members]
-        between = [event for event in self.events if since <= event.time_ns <= its.ready]
-        left = [self._make_leaver_row(before, name, its, between) for name in gone] if before is not None else []
-        joins = [event for event in its.joined.values() if event.text]
+        between = [event for event in self.events if since <= event.time_ns <= generation.ready]
+        left = [self._make_leaver_row(before, name, generation, between) for name in gone] if before is not None else []
+        joins = [event for event in generation.joined.values() if event.text]
         reasons = sorted({str(event.text) for event in joins} | {row["reason"] for row in left if row["reason"]})
         return {
-            **self._make_common_columns(its, members),
-            "joined": [self._make_id_columns(name, its) for name in members if name in new],
+            **self._make_common_columns(generation, members),
+            "joined": [self._make_id_columns(name, generation) for name in members if name in new],
             "left": left,
-            "cause": self._find_rebalance_cause(its, before, new, left, between),
+            "cause": self._find_rebalance_cause(generation, before, new, left, between),
             "reasons": reasons,
         }
 
     @staticmethod
-    def _find_new_members(its: Generation, before: Generation | None, members: Sequence[str]) -> set[str]:
+    def _find_new_members(generation: Generation, before: Generation | None, members: Sequence[str]) -> set[str]:
         """Members that were not in the generation before; where that is not known, members that join without an id."""
-        if before is not None and before.number + 1 == its.number:
+        if before is not None and before.number + 1 == generation.number:
             return {*members} - {*before.list_members()}
-        if its.number == 1:
+        if generation.number == 1:
             return {*members}
-        return {name for name, event in its.joined.items() if Joining(*event.detail).fresh}
+        return {name for name, event in generation.joined.items() if Joining(*event.detail).fresh}
 
-    def _make_leaver_row(self, before: Generation, name: str, its: Generation, between: Sequence[GroupEvent]) -> Row:
+    def _make_leaver_row(
+        self, before: Generation, name: str, generation: Generation, between: Sequence[GroupEvent]
+    ) -> Row:
         """The row of a member that went: how, when, and the reason."""
         events = [event for event in between if event.member == name or self._is_about_instance_of(event, before, name)]
         how, reason, time_ns = "gone", None, None
@@ -163,7 +165,11 @@ class Timeline:
             if event.kind == "fenced":
                 how, time_ns = "fenced", event.time_ns
         instance = before.instance_id_of(name)
-        if how == "gone" and instance and any(its.instance_id_of(other) == instance for other in its.list_members()):
+        if (
+            how == "gone"
+            and instance
+            and any(generation.instance_id_of(other) == instance for other in generation.list_members())
+        ):
             how = "replaced"
         time = format_rfc3339(time_ns) if time_ns is not None else None
         return {**self._make_id_columns(name, before), "how": how, "reason": reason, "time": time}
@@ -175,7 +181,7 @@ class Timeline:
 
     def _find_rebalance_cause(
         self,
-        its: Generation,
+        generation: Generation,
         before: Generation | None,
         new: set[str],
         left: Sequence[Row],
@@ -184,7 +190,7 @@ class Timeline:
         """What happened first after the generation before was ready; None where nobody was seen to do anything."""
         found: list[tuple[int, str, str, str | None]] = []
         told = min((event.time_ns for event in between if event.kind == "told"), default=None)
-        for name, event in its.joined.items():
+        for name, event in generation.joined.items():
             asked = event.asked_ns
             if name in new:
                 found.append((asked, "joined", name, event.text))
@@ -199,13 +205,13 @@ class Timeline:
         silent = [row["member_id"] for row in left if row["how"] in ("gone", "fenced", "replaced")]
         first = min(found, default=None)
         if silent and (first is None or first[1] == "rejoined" or (told is not None and first[0] > told)):
-            return {"what": "gone", **self._make_id_columns(silent[0], before or its), "reason": None}
+            return {"what": "gone", **self._make_id_columns(silent[0], before or generation), "reason": None}
         if first is None:
             return None
         _, what, name, reason = first
         return {
             "what": what,
-            **self._make_id_columns(name, before if what == "left" and before else its),
+            **self._make_id_columns(name, before if what == "left" and before else generation),
             "reason": reason,
         }
 
@@ -243,36 +249,36 @@ class Timeline:
             "reasons": [],
         }
 
-    def _make_common_columns(self, its: Generation, members: Sequence[str]) -> Row:
-        joins = [Joining(*event.detail) for event in its.joined.values()]
+    def _make_common_columns(self, generation: Generation, members: Sequence[str]) -> Row:
+        joins = [Joining(*event.detail) for event in generation.joined.values()]
         return {
-            "generation": its.number,
-            "began": format_rfc3339(its.began),
-            "ready": format_rfc3339(its.ready) if its.synced else None,
-            "took_ms": (its.ready - its.began) / _MS if its.synced else None,
+            "generation": generation.number,
+            "began": format_rfc3339(generation.began),
+            "ready": format_rfc3339(generation.ready) if generation.synced else None,
+            "took_ms": (generation.ready - generation.began) / _MS if generation.synced else None,
             "protocol": next((each.protocol for each in joins if each.protocol), None),
             "leader": next((each.leader for each in joins if each.leader), None),
-            "members": [self._make_member_row(its, name) for name in members],
+            "members": [self._make_member_row(generation, name) for name in members],
         }
 
-    def _make_member_row(self, its: Generation, name: str) -> Row:
+    def _make_member_row(self, generation: Generation, name: str) -> Row:
         """The row of a member; `waited_ms`: for JoinGroup and SyncGroup, or its first assignment, null if not seen."""
-        joined, synced = its.joined.get(name), its.synced.get(name)
-        if its.group_type == CLASSIC:
+        joined, synced = generation.joined.get(name), generation.synced.get(name)
+        if generation.group_type == CLASSIC:
             waits = [event.time_ns - event.asked_ns for event in (joined, synced) if event is not None]
         else:
             waits = [synced.time_ns - (joined or synced).asked_ns] if synced is not None else []
         return {
-            **self._make_id_columns(name, its),
+            **self._make_id_columns(name, generation),
             "waited_ms": sum(waits) / _MS if waits else None,
-            "assignment": assignment_by_topic(its.assigned[name]) if name in its.assigned else None,
+            "assignment": assignment_by_topic(generation.assigned[name]) if name in generation.assigned else None,
         }
 
-    def _make_id_columns(self, member: str, its: Generation) -> Row:
+    def _make_id_columns(self, member: str, generation: Generation) -> Row:
         client, host = self.clients.get(member, (None, None))
         return {
             "member_id": member,
-            "instance_id": its.instance_id_of(member),
+            "instance_id": generation.instance_id_of(member),
             "client_id": client,
             "address": host,
         }
@@ -316,12 +322,12 @@ class Timeline:
             begun, members = 0, sorted({name for each in self.generations for name in each.seen})
         return [name for name in members if not self._has_left(name, begun, its)]
 
-    def _has_left(self, member: str, since: int, its: Generation) -> bool:
+    def _has_left(self, member: str, since: int, generation: Generation) -> bool:
         last = max((event.time_ns for event in self.events if event.member == member and event.kind in _IN), default=0)
         return any(
             event.kind in ("left", "fenced")
             and event.time_ns > max(since, last)
-            and (event.member == member or self._is_about_instance_of(event, its, member))
+            and (event.member == member or self._is_about_instance_of(event, generation, member))
             for event in self.events
         )
 

@@ -331,9 +331,9 @@ class GroupOffsets:
         """The end of a partition."""
         return self._get_or_make(self.ends, (topic, number), PartitionEnd)
 
-    def position_of_reader(self, who: tuple[str, str], topic: str | None, number: Any) -> ReaderPosition:
+    def position_of_reader(self, client_and_host: tuple[str, str], topic: str | None, number: Any) -> ReaderPosition:
         """The position of a client, by its name and host, in a partition."""
-        return self._get_or_make(self.readers, (*who, topic, number), ReaderPosition)
+        return self._get_or_make(self.readers, (*client_and_host, topic, number), ReaderPosition)
 
     def commit_of_group(self, group: str, topic: str | None, number: Any) -> GroupCommit:
         """The commit of a group for a partition."""

@@ -363,20 +363,20 @@ def _split_ranges(ranges: list[_HeldRange], first: int, last: int, *, keep: bool
     return made
 
 
-def _make_range_row(place: TopicPartition, its: _HeldRange, limit: int) -> Row:
+def _make_range_row(place: TopicPartition, held_range: _HeldRange, limit: int) -> Row:
     return {
         "topic": place[0],
         "partition": place[1],
-        "first_offset": its.first,
-        "last_offset": its.last,
-        "state": its.state,
-        "deliveries": its.count,
-        "last_attempt": its.count >= limit,
-        "member_id": its.event.member,
-        "client_id": its.event.client,
-        "address": its.event.address,
-        "acquired": format_rfc3339(its.event.time_ns),
-        "expires": format_rfc3339(its.expires_ns) if its.state in ("held", "expired") else None,
+        "first_offset": held_range.first,
+        "last_offset": held_range.last,
+        "state": held_range.state,
+        "deliveries": held_range.count,
+        "last_attempt": held_range.count >= limit,
+        "member_id": held_range.event.member,
+        "client_id": held_range.event.client,
+        "address": held_range.event.address,
+        "acquired": format_rfc3339(held_range.event.time_ns),
+        "expires": format_rfc3339(held_range.expires_ns) if held_range.state in ("held", "expired") else None,
     }
 
 

@@ -105,8 +105,8 @@ def _find_records_written_twice(lives: LivesOfRecords, where: TopicPartition) ->
     yield from _make_rows_of_runs(lives, where, pairs)
 
 
-def _are_all_sent_again(its: list[RecordHash], is_sent_again: Callable[[RecordHash, RecordHash], bool]) -> bool:
-    return all(is_sent_again(before, after) for before, after in pairwise(its))
+def _are_all_sent_again(hashes: list[RecordHash], is_sent_again: Callable[[RecordHash, RecordHash], bool]) -> bool:
+    return all(is_sent_again(before, after) for before, after in pairwise(hashes))
 
 
 def _make_rows_of_runs(

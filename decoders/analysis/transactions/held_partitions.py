@@ -64,38 +64,38 @@ def find_held_partitions(
 
 def _find_holders(
     place: TopicPartition,
-    its: PartitionStability,
+    stability: PartitionStability,
     timelines: Mapping[str, TransactionTimeline],
     by_producer: Mapping[int, str],
 ) -> Iterator[HeldPartition]:
-    told_ns, told_by, active = its.producers
+    told_ns, told_by, active = stability.producers
     shown: set[int] = set()
     for producer in active:
-        if not its.is_held or its.latest[0] <= told_ns or producer.first_offset >= its.latest[1]:
+        if not stability.is_held or stability.latest[0] <= told_ns or producer.first_offset >= stability.latest[1]:
             name = by_producer.get(producer.producer_id)
             if name is not None and _has_ended_after(timelines[name], told_ns):
                 continue
             shown.add(producer.producer_id)
-            yield _make_held_partition(place, its, timelines, name, producer, told_by, told_ns)
-    if not its.is_held or told_ns > its.latest[0]:
+            yield _make_held_partition(place, stability, timelines, name, producer, told_by, told_ns)
+    if not stability.is_held or told_ns > stability.latest[0]:
         return
-    time_ns, stable, _, leader = its.latest
-    name, producer_id, epoch, sure = _find_writer_of_offset(place, its, timelines, by_producer)
+    time_ns, stable, _, leader = stability.latest
+    name, producer_id, epoch, sure = _find_writer_of_offset(place, stability, timelines, by_producer)
     if producer_id in shown or (name is not None and _has_ended_after(timelines[name], time_ns - _MARKERS_NS)):
         return
-    if name is None and its.held[2] - its.held[1] < _LEAST_NS:
+    if name is None and stability.held[2] - stability.held[1] < _LEAST_NS:
         return
     if name is not None:
         latest = timelines[name].latest
         if latest is not None and sure:
             _mark_not_over(latest, place, stable)
-    held = (its.held[0], its.latest[2], its.held[1], its.held[2])
+    held = (stability.held[0], stability.latest[2], stability.held[1], stability.held[2])
     yield HeldPartition(place, name, producer_id, epoch, sure, *held, leader, NOTHING)
 
 
 def _make_held_partition(
     place: TopicPartition,
-    its: PartitionStability,
+    stability: PartitionStability,
     timelines: Mapping[str, TransactionTimeline],
     name: str | None,
     producer: ActiveProducer,
@@ -111,19 +111,19 @@ def _make_held_partition(
                 written.first_offset = producer.first_offset
             _mark_not_over(latest, place, producer.first_offset)
     told = (producer.first_offset, NOTHING, time_ns, time_ns)
-    if its.is_held and its.latest[1] == producer.first_offset:
-        told = (its.held[0], its.latest[2], its.held[1], max(its.held[2], time_ns))
+    if stability.is_held and stability.latest[1] == producer.first_offset:
+        told = (stability.held[0], stability.latest[2], stability.held[1], max(stability.held[2], time_ns))
     return HeldPartition(
         place, name, producer.producer_id, producer.epoch, True, *told, leader, max(producer.coordinator_epoch, 0)
     )
 
 
-def _mark_not_over(its: Transaction, place: TopicPartition, offset: int) -> None:
+def _mark_not_over(transaction: Transaction, place: TopicPartition, offset: int) -> None:
     where = f"{place[0]}-{place[1]} offset {offset:,}"
-    if its.state in ("open", "timed out", "fenced", "ended"):
-        its.mark_not_over("ongoing", f"readers of committed records wait at its first record, {where}")
-    elif its.state in ("committed", "aborted"):
-        its.mark_not_over("prepared", f"{its.why}, but its marker is not in {where} yet")
+    if transaction.state in ("open", "timed out", "fenced", "ended"):
+        transaction.mark_not_over("ongoing", f"readers of committed records wait at its first record, {where}")
+    elif transaction.state in ("committed", "aborted"):
+        transaction.mark_not_over("prepared", f"{transaction.why}, but its marker is not in {where} yet")
 
 
 def _has_ended_after(timeline: TransactionTimeline, time_ns: int) -> bool:
@@ -133,12 +133,12 @@ def _has_ended_after(timeline: TransactionTimeline, time_ns: int) -> bool:
 
 def _find_writer_of_offset(
     place: TopicPartition,
-    its: PartitionStability,
+    stability: PartitionStability,
     timelines: Mapping[str, TransactionTimeline],
     by_producer: Mapping[int, str],
 ) -> tuple[str | None, int, int, bool]:
     """Whose record is at the last stable offset: transactional id, producer id, epoch, whether that is certain."""
-    time_ns, stable, _, _ = its.latest
+    time_ns, stable, _, _ = stability.latest
     likely: list[tuple[int, str, Transaction]] = []
     for name, timeline in timelines.items():
         latest = timeline.latest
@@ -149,7 +149,7 @@ def _find_writer_of_offset(
             return name, latest.producer_id, latest.epoch, True
         if latest.state == "open" and written.first_offset == NOTHING and (latest.began_ns or 0) <= time_ns:
             likely.append((latest.began_ns or 0, name, latest))
-    batch = its.batches.get(stable)
+    batch = stability.batches.get(stable)
     if batch is not None:
         return by_producer.get(batch[0]), *batch, True
     if likely:

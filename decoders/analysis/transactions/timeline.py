@@ -208,10 +208,10 @@ class TransactionTimeline:
         its.add_work_event(event)
 
     @staticmethod
-    def _is_of_later_transaction(event: TransactionEvent, its: Transaction) -> bool:
-        if UNKNOWN in (event.producer_id, its.producer_id):
+    def _is_of_later_transaction(event: TransactionEvent, transaction: Transaction) -> bool:
+        if UNKNOWN in (event.producer_id, transaction.producer_id):
             return False
-        return event.producer_id != its.producer_id or event.epoch > its.epoch
+        return event.producer_id != transaction.producer_id or event.epoch > transaction.epoch
 
     def _apply_fencing(self, event: TransactionEvent) -> None:
         its = self._latest_open_transaction()
@@ -267,14 +267,14 @@ class TransactionTimeline:
         if event.error == 0 and latest.is_open:
             self._close_by_marker(latest, event, commits=commits)
 
-    def _close_by_marker(self, its: Transaction, event: TransactionEvent, *, commits: bool) -> None:
-        overdue = its.overdue_ns
-        if commits or its.asked_end is not None:
-            its.close("committed" if commits else "aborted", event.asked_ns, "its marker was written")
+    def _close_by_marker(self, transaction: Transaction, event: TransactionEvent, *, commits: bool) -> None:
+        overdue = transaction.overdue_ns
+        if commits or transaction.asked_end is not None:
+            transaction.close("committed" if commits else "aborted", event.asked_ns, "its marker was written")
         elif overdue is not None and event.asked_ns >= overdue:
-            its.close("timed out", event.asked_ns, "the coordinator aborted it after its timeout")
+            transaction.close("timed out", event.asked_ns, "the coordinator aborted it after its timeout")
         else:
-            its.close("aborted", event.asked_ns, "an abort marker was written")
+            transaction.close("aborted", event.asked_ns, "an abort marker was written")
 
     def _apply_description(self) -> None:
         """Take what a coordinator told after the latest event."""

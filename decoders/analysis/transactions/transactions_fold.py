@@ -198,20 +198,20 @@ class Transactions(Portraits):
                     self._named_ids.add(identity)
                     self._topic_names[format_uuid(identity.bytes)] = name
 
-    def _keep_event(self, kept: dict[Any, EventSet], key: Any, event: TransactionEvent) -> None:
-        its = kept.get(key)
+    def _keep_event(self, events_by_key: dict[Any, EventSet], key: Any, event: TransactionEvent) -> None:
+        its = events_by_key.get(key)
         if its is None:
             if len(self._events) + len(self._markers) >= PARTITIONS_KEPT_MAX:
                 self._left_out = True
                 return
-            its = kept[key] = EventSet()
+            its = events_by_key[key] = EventSet()
         its.add(event)
 
-    def _keep_software(self, exchange: Exchange, who: tuple[str, str]) -> None:
+    def _keep_software(self, exchange: Exchange, client_and_host: tuple[str, str]) -> None:
         software = exchange.client_software
-        if software and (who in self._software or len(self._software) < PARTITIONS_KEPT_MAX):
+        if software and (client_and_host in self._software or len(self._software) < PARTITIONS_KEPT_MAX):
             its = software["name"] or "", software["version"] or ""
-            self._software[who] = max(self._software.get(who, its), its)
+            self._software[client_and_host] = max(self._software.get(client_and_host, its), its)
 
     def keys_of_exchange(self, exchange: Exchange) -> Iterable[tuple[str]]:
         """Each transactional id."""

@@ -86,11 +86,11 @@ def expected_errors(api_key: int) -> list[ExpectedError]:
     return found
 
 
-def _code_of_error_name(said: Section, name: str) -> int:
+def _code_of_error_name(errors_section: Section, name: str) -> int:
     for code, error in ERRORS.items():
         if error.name == name:
             return code
-    raise said.error(f"no error {name!r}")
+    raise errors_section.error(f"no error {name!r}")
 
 
 @cache

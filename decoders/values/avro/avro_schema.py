@@ -215,39 +215,39 @@ class _Parsing:
             self.add_fields(made, source, depth)
         return made
 
-    def add_fields(self, made: AvroType, source: Mapping[str, Any], depth: int) -> None:
+    def add_fields(self, avro_type: AvroType, source: Mapping[str, Any], depth: int) -> None:
         fields = source.get("fields")
         if not isinstance(fields, list):
-            raise Malformed(f"the record {made.name} without fields")
-        made.is_complete = False
-        made.least_size = 0  # as long as its fields are not known: a type that contains itself may have no bytes
+            raise Malformed(f"the record {avro_type.name} without fields")
+        avro_type.is_complete = False
+        avro_type.least_size = 0  # as long as its fields are not known: a type that contains itself may have no bytes
         found: dict[str, AvroField] = {}
         for field in fields:
             if not isinstance(field, dict) or not isinstance(field.get("name"), str) or "type" not in field:
-                raise Malformed(f"a field of {made.name} without name or type")
+                raise Malformed(f"a field of {avro_type.name} without name or type")
             name = field["name"]
-            kind = self.parse_type(field["type"], made.name.rpartition(".")[0], depth + 1)
+            kind = self.parse_type(field["type"], avro_type.name.rpartition(".")[0], depth + 1)
             if name in found:
-                raise Malformed(f"two fields of {made.name} are called {name!r}")
+                raise Malformed(f"two fields of {avro_type.name} are called {name!r}")
             found[name] = AvroField(name, kind, field)
-        made.fields = tuple(found.values())
-        made.is_complete = True
-        made.set_levels_and_sizes()
+        avro_type.fields = tuple(found.values())
+        avro_type.is_complete = True
+        avro_type.set_levels_and_sizes()
 
 
-def add_logical_type(made: AvroType, source: Mapping[str, Any]) -> None:
+def add_logical_type(avro_type: AvroType, source: Mapping[str, Any]) -> None:
     """Set the logical type of a type, where it has one that fits."""
     logical = source.get("logicalType")
-    if not isinstance(logical, str) or made.kind not in _LOGICAL.get(logical, ()):
+    if not isinstance(logical, str) or avro_type.kind not in _LOGICAL.get(logical, ()):
         return
-    if made.kind == "fixed" and made.size != _FIXED_SIZES.get(logical, made.size):
+    if avro_type.kind == "fixed" and avro_type.size != _FIXED_SIZES.get(logical, avro_type.size):
         return
     if logical == "decimal":
         precision, scale = source.get("precision"), source.get("scale", 0)
         if not isinstance(precision, int) or not isinstance(scale, int) or not 0 <= scale <= min(precision, _SCALE_MAX):
             return
-        made.scale = scale
-    made.logical = logical
+        avro_type.scale = scale
+    avro_type.logical = logical
 
 
 # The Parsing Canonical Form and its fingerprint.

@@ -134,11 +134,11 @@ class ProtoMessage:
         self.lists: list[str] = []
         self.maps: list[str] = []
 
-    def add_field(self, made: ProtoField) -> None:
-        if made.name in self.by_name or made.number in self.by_number or made.name == UNKNOWN_FIELDS:
-            raise Malformed(f"two fields of {self.name} are {made.name!r}, or have the number {made.number}")
-        self.by_number[made.number] = made
-        self.by_name[made.name] = made
+    def add_field(self, field: ProtoField) -> None:
+        if field.name in self.by_name or field.number in self.by_number or field.name == UNKNOWN_FIELDS:
+            raise Malformed(f"two fields of {self.name} are {field.name!r}, or have the number {field.number}")
+        self.by_number[field.number] = field
+        self.by_name[field.name] = field
 
 
 class ProtobufSchema:
@@ -291,7 +291,7 @@ class _Linking:
         return found
 
 
-def _set_defaults(made: ProtoMessage, declared: Sequence[DeclaredField]) -> None:
+def _set_defaults(message: ProtoMessage, declared: Sequence[DeclaredField]) -> None:
     """Note what the fields are that are not on the wire, and the fields of a oneof."""
     members: dict[str, set[str]] = {}
     for each in declared:
@@ -299,14 +299,14 @@ def _set_defaults(made: ProtoMessage, declared: Sequence[DeclaredField]) -> None
             members.setdefault(each.oneof, set()).add(each.name)
     oneofs = {name: frozenset(names) for name, names in members.items()}
     for each in declared:
-        one = made.by_name[each.name]
+        one = message.by_name[each.name]
         one.oneof = oneofs.get(each.oneof, one.oneof)
         if one.kind == "map":
-            made.maps.append(each.name)
+            message.maps.append(each.name)
         elif one.is_repeated:
-            made.lists.append(each.name)
+            message.lists.append(each.name)
         elif not each.has_presence and one.kind not in ("message", "group"):
-            made.defaults[each.name] = default_value(one)
+            message.defaults[each.name] = default_value(one)
 
 
 def default_value(one: ProtoField) -> Any:
