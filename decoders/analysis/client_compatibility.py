@@ -245,8 +245,8 @@ class Audit:
                 {
                     "api": api(key).name,
                     "api_key": key,
-                    "offers": _list_bounds(offered.get(key)),
-                    "speaks": _list_bounds(speaks[key]),
+                    "offers": _version_bounds(offered.get(key)),
+                    "speaks": _version_bounds(speaks[key]),
                 }
                 for key in _CLIENT_APIS
                 if key in speaks and not _share_a_version(speaks[key], offered.get(key))
@@ -477,7 +477,7 @@ def _share_a_version(one: Versions | None, other: Versions | None) -> bool:
     return one is not None and other is not None and bool(one & other)
 
 
-def _list_bounds(versions: Versions | None) -> list[int] | None:
+def _version_bounds(versions: Versions | None) -> list[int] | None:
     return [versions.low, versions.high] if versions else None
 
 
@@ -576,7 +576,7 @@ def _make_verdict_columns(verdict: str, why: str, uses: list[Use], target: Audit
                 "api": api(key).name if key in NAMES else f"UNKNOWN({key})",
                 "api_key": key,
                 "api_version": version,
-                "serves": _list_bounds(target.serves.get(key)),
+                "serves": _version_bounds(target.serves.get(key)),
                 "count": count,
                 "first": format_rfc3339(first),
                 "last": format_rfc3339(last),

@@ -126,8 +126,8 @@ class Slowest:
         ordered = sorted(self._heap, key=lambda item: (-item[0], item[1].place))
         names = (*NAMES, *self.more)
         if self._bodies is None:
-            return [_make_slow_row(names, kept) for _, _, kept in ordered]
-        return [_make_slow_row(names, kept[:-1]) | orjson.loads(kept[-1]) for _, _, kept in ordered]
+            return [_make_slow_exchange_row(names, kept) for _, _, kept in ordered]
+        return [_make_slow_exchange_row(names, kept[:-1]) | orjson.loads(kept[-1]) for _, _, kept in ordered]
 
 
 def _make_kept_values(exchange: Exchange, took: int) -> tuple[Any, ...]:
@@ -146,7 +146,7 @@ def _make_kept_values(exchange: Exchange, took: int) -> tuple[Any, ...]:
     )
 
 
-def _make_slow_row(names: Sequence[str], kept_values: tuple[Any, ...]) -> Row:
+def _make_slow_exchange_row(names: Sequence[str], kept_values: tuple[Any, ...]) -> Row:
     row = dict(zip(names, kept_values, strict=True))
     row["time"] = format_rfc3339(row["time"])
     row["latency_ms"] /= 10**6

@@ -498,7 +498,7 @@ class ApiReader:
             paths = self.paths_of_nameless_topics(side)
             if not paths:
                 continue
-            view = self.read_paths(exchange, side, frozenset(paths))
+            view = self.read_wanted_fields(exchange, side, frozenset(paths))
             if view is None:  # missing, or only a part of it can be read
                 view = exchange.values(side)
             for identity in self.list_nameless_topic_ids(side, view):
@@ -518,11 +518,11 @@ class ApiReader:
         """Add the topic names in an exchange to `topics`."""
         for source in TOPIC_ID_SOURCES.get(self.key or 0, ()):
             wanted = frozenset((f"{source.path}.{source.name}", f"{source.path}.{source.id}"))
-            view = self.read_paths(exchange, source.side, wanted)
+            view = self.read_wanted_fields(exchange, source.side, wanted)
             if view is not None:
                 topics.add_names(view, source)
 
-    def read_paths(self, exchange: Sides, side: Side, wanted: frozenset[str]) -> Any:
+    def read_wanted_fields(self, exchange: Sides, side: Side, wanted: frozenset[str]) -> Any:
         """The fields of a side at `wanted` paths, by its stable layout; None where the side is missing or damaged."""
         data = exchange.raw(side)
         if data is None or (exchange.extra is not None and side in exchange.extra):

@@ -268,7 +268,7 @@ def pair_frames_in_chunks(context: Context, chunks: Iterable[Chunk], unusual: Un
                 if api_reader.no_acks is not None and (
                     data.startswith(api_reader.no_acks, body) or not data.startswith(api_reader.null_id, body)
                 ):
-                    owner.take_produce_request(exchange)
+                    owner.await_or_settle_produce_request(exchange)
                 else:
                     table[correlation_id] = exchange
                     budget.held += need + 4

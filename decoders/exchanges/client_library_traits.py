@@ -53,7 +53,7 @@ class Traits:
             return True
         return self.versions.get(key, -1) >= (exchange.api_version or 0) and (key not in TRAITS or key in self.values)
 
-    def add_exchange(self, exchange: Exchange) -> None:
+    def add_traits_of(self, exchange: Exchange) -> None:
         """Add the traits that a settled exchange shows."""
         key, version = exchange.api_key, exchange.api_version
         if key is None or version is None:
@@ -68,7 +68,7 @@ class Traits:
             self._add_request_values(exchange, key)
 
     def _add_request_values(self, exchange: Exchange, key: int) -> None:
-        view: Any = exchange._api_reader.read_paths(
+        view: Any = exchange._api_reader.read_wanted_fields(
             exchange, "request", _ASKED[key] | (_REPLICA if key == FETCH else frozenset())
         )
         if view is None:
@@ -79,7 +79,7 @@ class Traits:
         self.values[key] = " ".join(_format_value_at_path(view, path) for path in TRAITS[key])
 
     def _add_version_offers(self, exchange: Exchange) -> None:
-        answer: Any = exchange._api_reader.read_paths(exchange, "response", _OFFERED)
+        answer: Any = exchange._api_reader.read_wanted_fields(exchange, "response", _OFFERED)
         if answer is not None and not answer.get("error_code"):
             for row in answer.get("api_keys") or ():
                 if row["api_key"] in _KEPT:

@@ -361,7 +361,7 @@ class Pairing:
         exchange = self._make_exchange_of_request(frame)
         api_reader = exchange._api_reader
         if api_reader.key == PRODUCE:
-            self.take_produce_request(exchange)
+            self.await_or_settle_produce_request(exchange)
             return
         if api_reader.key == API_VERSIONS and exchange.api_version >= SOFTWARE_SINCE:  # type: ignore[operator]  # a request has one
             exchange.client_software = self.software = client_software(exchange) or self.software
@@ -588,7 +588,7 @@ class Pairing:
     def settle(self, exchange: Exchange) -> None:
         """Settle an exchange whose two sides are there, as far as they ever will be."""
         if exchange._api_reader.read_when_settled:
-            self._read_settled_views(exchange)
+            self._learn_from_settled_exchange(exchange)
         exchange._topics_known = len(self.context.topics.names)
         self.context.out.append(exchange)
         if exchange.api_key == ENVELOPE:
@@ -605,7 +605,7 @@ class Pairing:
             summary.count_client(self.connection_info.client, inner.client_id or "", None)
             self.settle(inner)
 
-    def take_produce_request(self, exchange: Exchange) -> None:
+    def await_or_settle_produce_request(self, exchange: Exchange) -> None:
         """Take a Produce request: it waits for its response, unless it has acks=0 and is settled."""
         data = exchange.request_raw
         assert data is not None
@@ -626,7 +626,7 @@ class Pairing:
             self.context.summary.unanswered += 1
         self.settle(exchange)
 
-    def _read_settled_views(self, exchange: Exchange) -> None:
+    def _learn_from_settled_exchange(self, exchange: Exchange) -> None:
         """Take topic names, owners of delegation tokens and the state of a login from an exchange."""
         if exchange.api_key in TELLING_OWNERS:
             if self.context.learns_owners:

@@ -367,10 +367,10 @@ class History:
                 self._open_fetch_session(exchange)
 
     def _open_fetch_session(self, exchange: Exchange) -> None:
-        answer = exchange._api_reader.read_paths(exchange, "response", _OPENED)
+        answer = exchange._api_reader.read_wanted_fields(exchange, "response", _OPENED)
         if answer is None or answer.get(_ERROR) or not answer.get("session_id"):
             return
-        asked = exchange._api_reader.read_paths(exchange, "request", _ASKED)
+        asked = exchange._api_reader.read_wanted_fields(exchange, "request", _ASKED)
         if asked is not None:
             session = FetchSessionState(answer["session_id"])
             session.apply_partition_changes(asked)
@@ -384,7 +384,7 @@ class History:
             return
         session.epoch = epoch + 1 if epoch < _LAST_EPOCH else 1
         if not unchanged:
-            changes = exchange._api_reader.read_paths(exchange, "request", _CHANGED)
+            changes = exchange._api_reader.read_wanted_fields(exchange, "request", _CHANGED)
             if changes is None:
                 self._forget_fetch_session(number)
                 return
@@ -420,8 +420,8 @@ class History:
             return
         where = _MEMBERS[exchange.api_key]  # type: ignore[index]  # it has one
         api_reader, paths = exchange._api_reader, where.response_paths
-        request = api_reader.read_paths(exchange, "request", where.request_paths)
-        answer = api_reader.read_paths(exchange, "response", paths) if paths else None
+        request = api_reader.read_wanted_fields(exchange, "request", where.request_paths)
+        answer = api_reader.read_wanted_fields(exchange, "response", paths) if paths else None
         if request is None:
             return
         group, member = request.get(where.group), request.get(where.member)
@@ -492,14 +492,14 @@ class History:
     def _add_group_of_request(self, exchange: Exchange) -> None:
         """Note the group in an OffsetFetch of a member that asks for the offsets of its own group."""
         said = self._members.get(exchange.connection_info.number)
-        request = None if said is None else exchange._api_reader.read_paths(exchange, "request", _GROUPS)
+        request = None if said is None else exchange._api_reader.read_wanted_fields(exchange, "request", _GROUPS)
         if said is not None and request is not None:
             asked = [request.get("group_id"), *(group.get("group_id") for group in request.get("groups") or ())]
             if [json_text(name) for name in asked if name is not None] == [said["id"]]:
                 _add_extra_key(exchange, "group", said)
 
     def _follow_leave_group(self, exchange: Exchange) -> None:
-        request = exchange._api_reader.read_paths(
+        request = exchange._api_reader.read_wanted_fields(
             exchange, "request", frozenset({"group_id", "member_id", "members[].member_id"})
         )
         said = self._members.get(exchange.connection_info.number)
@@ -523,7 +523,7 @@ class History:
     def _follow_producer_id(self, exchange: Exchange) -> None:
         where = _PRODUCERS[exchange.api_key]  # type: ignore[index]  # it has one
         paths = frozenset(filter(None, (where.identity, where.producer, where.epoch)))
-        request = exchange._api_reader.read_paths(exchange, "request", paths)
+        request = exchange._api_reader.read_wanted_fields(exchange, "request", paths)
         identity = None if request is None else request.get(where.identity)
         if request is None or not identity:
             return
@@ -531,7 +531,7 @@ class History:
         if where.producer:
             self._keep_producer_id(key, request.get(where.producer), request.get(where.epoch))
         # A new producer id or epoch holds for later exchanges: EndTxn belongs to the transaction that it ends.
-        answer = exchange._api_reader.read_paths(exchange, "response", _NEW_PRODUCER) if where.new else None
+        answer = exchange._api_reader.read_wanted_fields(exchange, "response", _NEW_PRODUCER) if where.new else None
         news = answer is not None and not answer.get(_ERROR)
         if news and answer is not None and not where.producer:
             self._keep_producer_id(key, answer.get("producer_id"), answer.get("producer_epoch"))
@@ -552,7 +552,7 @@ class History:
 
     def _add_transaction_of_producer(self, exchange: Exchange) -> None:
         """Note the transaction that a marker ends."""
-        request = exchange._api_reader.read_paths(exchange, "request", _MARKED)
+        request = exchange._api_reader.read_wanted_fields(exchange, "request", _MARKED)
         markers = [] if request is None else request.get("markers") or []
         if len(markers) == 1:
             producer, epoch = markers[0].get("producer_id"), markers[0].get("producer_epoch")
@@ -563,7 +563,7 @@ class History:
     # Nodes.
 
     def _learn_broker_nodes(self, exchange: Exchange) -> None:
-        answer = exchange._api_reader.read_paths(exchange, "response", _NODES[exchange.api_key])  # type: ignore[index]  # it has one
+        answer = exchange._api_reader.read_wanted_fields(exchange, "response", _NODES[exchange.api_key])  # type: ignore[index]  # it has one
         if answer is None:
             return
         cluster = answer.get("cluster_id") or None
@@ -609,7 +609,7 @@ class History:
                 return None
             traits = self._traits[number] = Traits(opened=exchange.connection_info.opened)
         if not traits.has_traits_of(exchange):
-            traits.add_exchange(exchange)
+            traits.add_traits_of(exchange)
             traits.library = find_library_by_traits(traits, LIBRARIES)
         return traits
 

@@ -114,7 +114,7 @@ _OWNERS: Final[dict[int, frozenset[str]]] = {
 
 def learn_token_owners(exchange: Exchange, owners: dict[str, str]) -> None:
     """Add to `owners` the owners of delegation tokens that a response names."""
-    answer = exchange._api_reader.read_paths(exchange, "response", _OWNERS[exchange.api_key])  # type: ignore[index]  # it has some
+    answer = exchange._api_reader.read_wanted_fields(exchange, "response", _OWNERS[exchange.api_key])  # type: ignore[index]  # it has some
     for token in [answer, *(answer.get("tokens") or ())] if answer is not None else ():
         identity, kind, name = (token.get(each) for each in _OWNER)
         if identity and name and kind == "User" and (identity in owners or len(owners) < HISTORY_MAX):

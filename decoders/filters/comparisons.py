@@ -69,7 +69,7 @@ def make_order_test(kind: Kind, sign: str, word: Word) -> Test:
 def make_glob_test(kind: Kind, word: Word) -> Test:
     """The test for `field like GLOB`: the whole value, * and ? as a shell has them."""
     pattern = re.compile(fnmatch.translate(word.text), re.DOTALL)
-    text_of = TEXTS.get(kind, _exact_text)
+    text_of = TEXTS.get(kind, _text_for_comparison)
     return lambda value: pattern.match(text_of(value)) is not None
 
 
@@ -102,7 +102,7 @@ def make_regex_test(kind: Kind, word: Word) -> Test:
         reason = problem.args[0] if problem.args else ""
         text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
         raise FilterError(f"{word.text!r} is no regular expression: {text}", word.at + 1) from None
-    text_of = TEXTS.get(kind, _plain_text)
+    text_of = TEXTS.get(kind, _text_for_regex)
     return lambda value: pattern.search(text_of(value)[:SEEN_MAX]) is not None
 
 
@@ -128,12 +128,12 @@ def _comparable_value(value: Any) -> Any:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
-def _exact_text(value: Any) -> str:
+def _text_for_comparison(value: Any) -> str:
     """A body's value as text; bytes that are no UTF-8 are surrogates, as in the words of a command line."""
     return str(_comparable_value(value))
 
 
-def _plain_text(value: Any) -> str:
+def _text_for_regex(value: Any) -> str:
     """A body's value as text that RE2 takes, which knows no surrogates."""
-    text = _exact_text(value)
+    text = _text_for_comparison(value)
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -121,9 +121,9 @@ class DecodedValueReading:
         return self._list_values_of_parts(_decode_record(topic, row, self._reader, self._parts, count=self._counts))
 
     def _list_values_of_parts(self, found: Iterable[KeyOrValue]) -> list[Any]:
-        return [value for each in found if each.decoded is not None for value in self.values_of(each.decoded)]
+        return [value for each in found if each.decoded is not None for value in self.field_values_of(each.decoded)]
 
-    def values_of(self, found: DecodedValue) -> Iterable[Any]:
+    def field_values_of(self, found: DecodedValue) -> Iterable[Any]:
         """The values of the field in one key or value."""
         raise NotImplementedError
 
@@ -205,7 +205,7 @@ class DecodedValueField(DecodedValueReading):
 
         return make_json_text_prefilter(self._steps[-1].name, passes_also_as_number)
 
-    def values_of(self, found: DecodedValue) -> Iterable[Any]:
+    def field_values_of(self, found: DecodedValue) -> Iterable[Any]:
         roots = found.value if isinstance(found.value, list) else (found.value,)
         for content in (each for root in roots for each in values_at_path(root, self._steps)):
             yield from content if isinstance(content, list) else (content,)
@@ -214,19 +214,19 @@ class DecodedValueField(DecodedValueReading):
 class DecodedValueJson(DecodedValueReading):
     """`value_decoded`: a decoded value with its form and schema, as JSON text."""
 
-    def values_of(self, found: DecodedValue) -> Iterable[Any]:
+    def field_values_of(self, found: DecodedValue) -> Iterable[Any]:
         return (orjson.dumps(found.to_json()).decode(),)
 
 
 class DecodedValueFormat(DecodedValueReading):
     """`value_format`: the form of a value."""
 
-    def values_of(self, found: DecodedValue) -> Iterable[Any]:
+    def field_values_of(self, found: DecodedValue) -> Iterable[Any]:
         return (found.format,)
 
 
 class DecodedValueSchemaId(DecodedValueReading):
     """`schema_id`: the id that keys and values name."""
 
-    def values_of(self, found: DecodedValue) -> Iterable[Any]:
+    def field_values_of(self, found: DecodedValue) -> Iterable[Any]:
         return () if found.schema_id is None else (found.schema_id,)

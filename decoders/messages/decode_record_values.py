@@ -118,7 +118,7 @@ class RecordValueReader:
             self.missing[format_id_of_missing_schema(found.schema_id, found.name)] += 1
         return found
 
-    def has_schema(self, found: DecodedValue) -> bool:
+    def knows_schema_of_value(self, found: DecodedValue) -> bool:
         """Whether a schema with the id that a value names is known, with all that it refers to."""
         wanted = found.schema_id
         store = self.store

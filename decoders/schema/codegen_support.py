@@ -465,7 +465,7 @@ class Body(Lines):
 
     def offset_expression(self, more: int = 0) -> str:
         """The expression of the offset up to which lines have been put, plus `more`."""
-        return plus_number("at", self.shift + more)
+        return format_sum_expression("at", self.shift + more)
 
     def condition_of_short_size(self, size: str) -> str:
         """The condition that a compact size is one byte and not null."""
@@ -538,29 +538,29 @@ class Body(Lines):
                 value = f"{tail.null} if {tail.target} is None else {value}"
             if value != tail.target:
                 self.put_lines(f"{tail.target} = {value}")
-            self._put_pieces_at_offset(core, plus_number("at", lead))
+            self._put_pieces_at_offset(core, format_sum_expression("at", lead))
             if total:
                 self.put_lines(f"at += {total}")
 
     def _put_sliced_tail(self, tail: Tail, lead: int, core: list[Piece]) -> None:
         stop = self.new_variable("e")
-        self.put_lines(f"{stop} = {plus_number(f'at + {tail.size}', self.shift - tail.compact)}")
+        self.put_lines(f"{stop} = {format_sum_expression(f'at + {tail.size}', self.shift - tail.compact)}")
         if not tail.text and not tail.compact:
             self.fail_if(f"{stop} > {self.end}")
         self.put_lines(f"{tail.target} = {tail.convert.format(f'buf[{self.offset_expression()}:{stop}]')}")
-        self._put_pieces_at_offset(core, plus_number(stop, lead))
-        self.put_lines(f"at = {plus_number(stop, lead + _pieces_size(core))}")
+        self._put_pieces_at_offset(core, format_sum_expression(stop, lead))
+        self.put_lines(f"at = {format_sum_expression(stop, lead + _pieces_size(core))}")
 
     def _put_slice_of_two_byte_size(self, tail: Tail, lead: int, core: list[Piece]) -> None:
         """Put lines that read bytes whose size is a uvarint of two bytes, as is the size of most record batches."""
         low, stop = self.new_variable("b"), self.new_variable("e")
         there = "" if tail.null else f"{tail.size} and "
         with self.indented_block(f"elif {there}0 < ({low} := buf[{self.offset_expression()}]) < 128:"):
-            self.put_lines(f"{stop} = {plus_number(f'at + ({tail.size} & 127 | {low} << 7)', self.shift)}")
+            self.put_lines(f"{stop} = {format_sum_expression(f'at + ({tail.size} & 127 | {low} << 7)', self.shift)}")
             self.fail_if(f"{stop} > {self.end}")
             self.put_lines(f"{tail.target} = {tail.convert.format(f'buf[{self.offset_expression(1)}:{stop}]')}")
-            self._put_pieces_at_offset(core, plus_number(stop, lead))
-            self.put_lines(f"at = {plus_number(stop, lead + _pieces_size(core))}")
+            self._put_pieces_at_offset(core, format_sum_expression(stop, lead))
+            self.put_lines(f"at = {format_sum_expression(stop, lead + _pieces_size(core))}")
 
     def _put_unpacked_tail(self, tail: Tail, lead: int, core: list[Piece]) -> None:
         after = (f"{lead}x" if lead else "") + format_of_pieces(core)
@@ -572,10 +572,12 @@ class Body(Lines):
         value = tail.convert.format(tail.target)
         if value != tail.target:
             self.put_lines(f"{tail.target} = {value}")
-        self.put_lines(f"at += {plus_number(tail.size, self.shift - tail.compact + lead + _pieces_size(core))}")
+        self.put_lines(
+            f"at += {format_sum_expression(tail.size, self.shift - tail.compact + lead + _pieces_size(core))}"
+        )
 
 
-def plus_number(base: str, more: int) -> str:
+def format_sum_expression(base: str, more: int) -> str:
     """The expression `base` plus a number."""
     return base if not more else f"{base} + {more}" if more > 0 else f"{base} - {-more}"
 

@@ -20,9 +20,9 @@ from decoders.schema.codegen_support import (
     Tail,
     Unit,
     format_of_pieces,
+    format_sum_expression,
     make_long_unpack_table,
     make_unpack_table,
-    plus_number,
     targets_of_pieces,
 )
 from decoders.schema.field_projection import SIZED, Mode, Want, find_want_of_field
@@ -216,8 +216,8 @@ class DecoderSource:
             return [f"{value} = {form.format(start=start, size=size)}"] if form else []
 
         with body.indented_block(f"if {body.condition_of_short_size(size)}:" if compact else f"if {size} >= 0:"):
-            body.put_lines(*make(plus_number("at", shift), f"{size} - 1" if compact else size))
-            body.put_lines(f"at += {plus_number(size, shift - compact)}")
+            body.put_lines(*make(format_sum_expression("at", shift), f"{size} - 1" if compact else size))
+            body.put_lines(f"at += {format_sum_expression(size, shift - compact)}")
         if nullable:
             with body.indented_block(f"elif not {size}:" if compact else f"elif {size} == -1:"):
                 body.put_lines(f"{value} = None") if form else None
@@ -227,10 +227,10 @@ class DecoderSource:
                 body.put_lines("raise Crude")
             elif not form:
                 skip = "skip_long_data_or_null" if nullable else "skip_long_data"
-                body.put_lines(f"at = {skip}(buf, {plus_number('at', shift - 1)}, {body.end})")
+                body.put_lines(f"at = {skip}(buf, {format_sum_expression('at', shift - 1)}, {body.end})")
             else:
                 read_size = "size_or_null" if nullable else "size"
-                body.put_lines(f"{size}, at = {read_size}(buf, {plus_number('at', shift - 1)}, {body.end})")
+                body.put_lines(f"{size}, at = {read_size}(buf, {format_sum_expression('at', shift - 1)}, {body.end})")
                 with body.indented_block(f"if {size} < 0:"):
                     body.put_lines(f"{value} = None")
                 with body.indented_block("else:"):
@@ -434,9 +434,9 @@ class ArrayReading:
         shift, body.shift = body.shift, 0
         short = body.condition_of_short_size(number) if field.compact else f"0 <= {number} < 128"
         with body.indented_block(f"if {short}:"):
-            self._put_unpacked_array(f"{name}[{number}]", plus_number("at", shift))
+            self._put_unpacked_array(f"{name}[{number}]", format_sum_expression("at", shift))
             size = number if width == 1 else f"{width} * {number}"
-            body.put_lines(f"at += {plus_number(size, shift - (width if field.compact else 0))}")
+            body.put_lines(f"at += {format_sum_expression(size, shift - (width if field.compact else 0))}")
         null = [f"{self.value} = None"] if self.want is not None else []
         if field.nullable:
             with body.indented_block(f"elif not {number}:" if field.compact else f"elif {number} == -1:"):
@@ -445,7 +445,7 @@ class ArrayReading:
             if field.compact:
                 long = "read_long_count_or_null" if field.nullable else "read_long_count"
                 body.put_lines(
-                    f"{number}, at = {long}(buf, {plus_number('at', shift - 1)}, {body.end}, {width})",
+                    f"{number}, at = {long}(buf, {format_sum_expression('at', shift - 1)}, {body.end}, {width})",
                     f"{number} -= 1",
                 )
             else:
@@ -480,7 +480,8 @@ class ArrayReading:
             return
         if self.want is None:
             slices = "".join(
-                f" and buf[{plus_number('at', n)}:at + {total}:{fixed.size}].count(0) == {count}" for n in fixed.tags
+                f" and buf[{format_sum_expression('at', n)}:at + {total}:{fixed.size}].count(0) == {count}"
+                for n in fixed.tags
             )
             enough = many + slices
         else:

@@ -264,7 +264,7 @@ class TlsConnection:
         if content == APPLICATION_DATA:
             self.facts.opened = True
             if size:
-                side.append_content(self.out, data, size, at, end, at + HEADER_SIZE + cipher.ahead)
+                side.append_decrypted_content(self.out, data, size, at, end, at + HEADER_SIZE + cipher.ahead)
         else:
             self._handle_message_record(side, content, data[:size], at)
         return True
@@ -640,7 +640,7 @@ class TlsConnection:
         self.facts.opened = True
         if size:
             side.mark = 0
-            side.append_content(self.out, data, size, at, end, at + HEADER_SIZE + cipher.ahead)
+            side.append_decrypted_content(self.out, data, size, at, end, at + HEADER_SIZE + cipher.ahead)
 
     def _give_gap_before_record(self, side: TlsSide, record_key: RecordKey, at: int) -> None:
         """Give the gap in the application data before the record at `at`, where there may be one."""

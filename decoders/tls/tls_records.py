@@ -119,7 +119,7 @@ class TlsSide:
         _, time_ns, packet = self.marks[self.find_mark_of_byte(at, 0)]
         return time_ns, packet
 
-    def append_content(self, out: list[Chunk], data: bytes, size: int, at: int, end: int, body: int) -> None:
+    def append_decrypted_content(self, out: list[Chunk], data: bytes, size: int, at: int, end: int, body: int) -> None:
         """Append the content of the record at `at`: the first `size` bytes of `data`, encrypted from `body` on."""
         half, marks = self.half, self.marks
         index = self.mark = self.find_mark_of_byte(body, self.mark)

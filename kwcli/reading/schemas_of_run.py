@@ -135,7 +135,7 @@ class RunSchemas:
             reopen, self._reopen = self._reopen, None
             new = self.learn_from_captures(reopen)
             self._complete = True
-            if new and (self._ask is None or self._reader.has_schema(found)):
+            if new and (self._ask is None or self._reader.knows_schema_of_value(found)):
                 return True
         return self._ask is not None and self._ask(found)
 

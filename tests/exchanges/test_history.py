@@ -359,13 +359,13 @@ def test_heartbeats_that_repeat_what_is_known_are_compared_not_read(
     value = {"group_id": "g", "generation_id": 5, "member_id": "m-1"}
     assert talk.say("app", BEAT, version, value, {"error_code": 0})["group"] == ONE
     read: list[int | None] = []
-    plain = ApiReader.read_paths
+    plain = ApiReader.read_wanted_fields
 
     def note_and_read(reader: ApiReader, exchange: Exchange, *words: Any) -> Any:
         read.append(exchange.api_key)
         return plain(reader, exchange, *words)
 
-    monkeypatch.setattr(ApiReader, "read_paths", note_and_read)
+    monkeypatch.setattr(ApiReader, "read_wanted_fields", note_and_read)
     for _ in range(3):
         assert talk.say("app", BEAT, version, value, {"error_code": 0})["group"] == ONE
     assert read == []

@@ -111,7 +111,7 @@ def _traits(broker: str, played: list[Played], exchanges: list[Exchange]) -> Ite
         if number not in found:
             its = [each.label for each in played if each.begin_ns <= exchange.time_ns <= each.end_ns]
             found[number] = its[0] if its else "", Traits(opened=True)
-        found[number][1].add_exchange(exchange)
+        found[number][1].add_traits_of(exchange)
         if exchange.client_software is not None:
             software.add(number)
     for number, (label, traits) in found.items():

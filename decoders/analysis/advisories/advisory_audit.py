@@ -213,13 +213,13 @@ class AdvisoryAudit:
             **times.columns(),
         }
         own = [row for row in findings if row.get("client_id") == name]
-        judged, rest = _judge_software(software, version, library, _kinds_of_client(name, program))
-        mechanisms = self._names_of_mechanisms("client", name)
+        judged, rest = _judge_software(software, version, library, _advisory_places_of_client(name, program))
+        mechanisms = self._mechanism_names_of_subject("client", name)
         doing = f"; it writes {', '.join(topics[:3])}{' …' if len(topics) > 3 else ''}" if topics else ""
         told = [its._replace(why=f"{its.why}{_describe_conditions(its.advisory, mechanisms)}{doing}") for its in judged]
         yield from _make_rows(told, rest, about, own, _CLIENT_SIGNS)
 
-    def _names_of_mechanisms(self, kind: str, subject: str) -> frozenset[str]:
+    def _mechanism_names_of_subject(self, kind: str, subject: str) -> frozenset[str]:
         its = self._seen.get_observation("mechanisms", kind, subject)
         return frozenset() if its is None else frozenset(its.names.get("names", ()))
 
@@ -239,7 +239,7 @@ class AdvisoryAudit:
             "topics": [],
             **times.columns(),
         }
-        mechanisms = self._names_of_mechanisms("broker", broker)
+        mechanisms = self._mechanism_names_of_subject("broker", broker)
         judged = [] if release is None else [*_judge_release_of_broker(release, mechanisms)]
         if release is not None:
             rest = "not_affected", f"no advisory is about Kafka {format_release_lines(release)}"
@@ -314,7 +314,7 @@ def _make_row(
     }
 
 
-def _kinds_of_client(client_id: str, program: str) -> frozenset[Where]:
+def _advisory_places_of_client(client_id: str, program: str) -> frozenset[Where]:
     """What a client is to advisories, by the program that made its client id."""
     if program in ("Kafka Streams", "ksqlDB"):
         return frozenset({"client", "streams"})

@@ -101,7 +101,7 @@ class AttackObserver(NamedTuple):
 def _observe_declared_counts(seen: Observations, exchange: Exchange, client: str) -> None:
     """Observe how many tagged fields a request header declares, and how many elements an array beyond its frame."""
     failure = (exchange._failed or {}).get("request")
-    tags = _read_declared_tags(exchange)
+    tags = _count_declared_tags(exchange)
     if tags >= _TAGS_LEAST:
         its = seen.get_or_make("header-tags", client, exchange.connection_info.broker, exchange.api_key)
         its.count_exchange(exchange)
@@ -117,7 +117,7 @@ def _observe_declared_counts(seen: Observations, exchange: Exchange, client: str
             its.keep_greatest("size", exchange.request_size or 0)
 
 
-def _read_declared_tags(exchange: Exchange) -> int:
+def _count_declared_tags(exchange: Exchange) -> int:
     """How many tagged fields the request header declares; 0 where it has none, or cannot be read so far."""
     raw = exchange.request_raw
     if raw is None or not exchange._api_reader.flexible:

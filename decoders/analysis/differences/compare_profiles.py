@@ -310,12 +310,12 @@ def _count_by_slice(slices: Mapping[int, int], span: range) -> list[float]:
 def _is_difference_beyond_drift(one: Sequence[float], other: Sequence[float], *, ratio: bool = False) -> bool:
     """Whether two sides differ by clearly more than the halves of each; `ratio`: values are no logarithms yet."""
 
-    def find_middle(values: Sequence[float]) -> float:
+    def compute_middle(values: Sequence[float]) -> float:
         return log(max(sum(values) / len(values), 1e-9)) if ratio else median(values)
 
-    between = abs(find_middle(one) - find_middle(other))
+    between = abs(compute_middle(one) - compute_middle(other))
     within = max(
-        abs(find_middle(side[: len(side) // 2]) - find_middle(side[len(side) // 2 :])) for side in (one, other)
+        abs(compute_middle(side[: len(side) // 2]) - compute_middle(side[len(side) // 2 :])) for side in (one, other)
     )
     return between >= _STEADY * within
 

@@ -46,7 +46,7 @@ from decoders.analysis.doctor.observe_positions import (
     observe_listed_offsets,
     observe_position_out_of_range,
     observe_transactional_batch,
-    observe_unread_answer,
+    observe_unseen_records,
 )
 from decoders.analysis.doctor.records.damaged_batches import observe_damaged_batch
 from decoders.analysis.doctor.records.early_timestamps import EARLIEST_MS, observe_early_timestamp
@@ -326,7 +326,7 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
         if time_ns // NS_PER_S != second:  # most come many to a second
             reading.mark_second(time_ns)
     if exchange._failed:
-        observe_unread_answer(seen, client)
+        observe_unseen_records(seen, client)
     if request.get("session_id") == 0 and request.get("session_epoch") == 0 and answer.get("session_id"):
         seen.get_or_make("sessions-opened", client, exchange.connection_info.broker).count_exchange(exchange)
     seen.note_partitions("asked", client, positions)

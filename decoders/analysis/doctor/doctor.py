@@ -30,7 +30,7 @@ from decoders.analysis.doctor.observe_odd_bytes import (
     observe_odd_bytes,
     observe_protocol_of_connection,
 )
-from decoders.analysis.doctor.observe_positions import observe_answer_broken_off, observe_unread_answer
+from decoders.analysis.doctor.observe_positions import observe_answer_broken_off, observe_unseen_records
 from decoders.analysis.doctor.observe_values import observe_subjects, observe_values
 from decoders.analysis.doctor.refused.explain_misleading_addresses import NOT_LEADER, observe_named_leaders
 from decoders.analysis.doctor.refused.explain_single_codes import observe_single_code
@@ -381,7 +381,7 @@ class Doctor:
             count_batch_tries(self._seen, exchange, client)
         elif api_key in _GIVEN_UP:
             if api_key == FETCH and closed not in ("fin", "rst"):
-                observe_unread_answer(self._seen, client)
+                observe_unseen_records(self._seen, client)
             observe_waiting_request(self._seen, exchange, client)
             if not (exchange.extra and exchange.extra.get("retransmitted")):
                 observe_answer_broken_off(self._seen, exchange, client)

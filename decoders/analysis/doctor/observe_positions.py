@@ -27,7 +27,7 @@ __all__ = [
     "observe_listed_offsets",
     "observe_position_out_of_range",
     "observe_transactional_batch",
-    "observe_unread_answer",
+    "observe_unseen_records",
 ]
 
 _COMMITTED, _ = TOPIC_ARRAYS[OFFSET_COMMIT]
@@ -40,7 +40,7 @@ _EARLIEST, _LATEST = -2, -1
 _NAMES: Final = {_EARLIEST: "start", _LATEST: "end"}
 
 
-def _partitions(
+def _iterate_partitions_of_array(
     exchange: Exchange, view: Any, array: TopicArray
 ) -> Iterator[tuple[str | None, dict[str, Any], dict[str, Any]]]:
     """Topic, the struct with the group's id, and the struct of each partition in an array."""
@@ -57,7 +57,7 @@ def observe_committed_offsets(seen: Observations, exchange: Exchange, client: st
         return
     request = exchange._request_view
     is_foreign = isinstance(request, dict) and not request.get("member_id")
-    for topic, holder, part in _partitions(exchange, request, _COMMITTED):
+    for topic, holder, part in _iterate_partitions_of_array(exchange, request, _COMMITTED):
         offset = part.get(_COMMITTED.offset)
         if offset is not None and offset >= 0:
             its = seen.get_or_make("committed", holder.get("group_id"), topic, part.get(_COMMITTED.number))
@@ -74,7 +74,7 @@ def observe_fetched_offsets(seen: Observations, exchange: Exchange, client: str)
     request, answer = exchange._request_view, exchange._response_view
     single = request.get("group_id") if isinstance(request, dict) else None
     for array in (_FETCHED, _FETCHED_BY_GROUP):
-        for topic, holder, part in _partitions(exchange, answer, array):
+        for topic, holder, part in _iterate_partitions_of_array(exchange, answer, array):
             number, offset, group = part.get(array.number), part.get(array.offset), holder.get("group_id") or single
             if offset is None or not group or part.get(array.error):
                 continue
@@ -93,9 +93,9 @@ def observe_listed_offsets(seen: Observations, exchange: Exchange, client: str) 
     """Observe where logs begin and end."""
     asked = {
         (topic, part.get(_ASKED.number)): part.get("timestamp")
-        for topic, _, part in _partitions(exchange, exchange._request_view, _ASKED)
+        for topic, _, part in _iterate_partitions_of_array(exchange, exchange._request_view, _ASKED)
     }
-    for topic, _, part in _partitions(exchange, exchange._response_view, _LISTED):
+    for topic, _, part in _iterate_partitions_of_array(exchange, exchange._response_view, _LISTED):
         name = _NAMES.get(asked.get((topic, part.get(_LISTED.number))) or 0)
         offset = part.get(_LISTED.offset)
         if name is not None and offset is not None and offset >= 0 and not part.get(_LISTED.error):
@@ -138,7 +138,7 @@ def observe_answer_broken_off(seen: Observations, exchange: Exchange, client: st
             its.count_name("positions", f"{topic} {part.get('partition')} {part.get('fetch_offset')}")
 
 
-def observe_unread_answer(seen: Observations, client: str) -> None:
+def observe_unseen_records(seen: Observations, client: str) -> None:
     """Observe that a client may have got records which the capture does not show."""
     seen.get_or_make("unseen-records", client).add_to_sum("answers", 1)
 

@@ -27,7 +27,7 @@ def observe_values(seen: Observations, exchange: Exchange, client: str, reader: 
     counts: Counter[_Key] = Counter()
     errors: dict[_Key, str] = {}
     for each in decode_keys_and_values(exchange, reader):
-        key = _observation_kind_of_value(each, reader)
+        key = _observation_key_of_value(each, reader)
         if key is not None:
             counts[key] += 1
             if each.decoded is not None and each.decoded.error is not None:
@@ -53,7 +53,7 @@ def observe_subjects(seen: Observations, reader: RecordValueReader) -> None:
         seen.get_or_make("schema-subject", *each)
 
 
-def _observation_kind_of_value(each: KeyOrValue, reader: RecordValueReader) -> _Key | None:
+def _observation_key_of_value(each: KeyOrValue, reader: RecordValueReader) -> _Key | None:
     """What a key or value is an observation of; None where it is of nothing: a null, a plain key, a guess."""
     found, topic = each.decoded, each.topic
     if topic is None or each.data is None:

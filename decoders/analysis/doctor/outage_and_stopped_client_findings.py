@@ -114,7 +114,7 @@ def _gather_refusing_nodes(case: Case) -> Iterator[tuple[int, Observation]]:
     for number, some in refused.items():
         if number not in left:
             continue  # what is advertised may be wrong, and the node well
-        answers = list(_merge_answers(case, number).list_marked_seconds())
+        answers = list(_answered_seconds_of_node(case, number).list_marked_seconds())
         whole = merge_observations(some)
         # The node may have answered in the second in which it ended.
         if answers and answers[-1] <= whole.first // NS:
@@ -131,8 +131,10 @@ def _find_restarting_brokers(case: Case) -> Iterator[Found]:
     active = _gather_own_requests(case) if refusals else {}
     for number, some in refusals.items():
         down = {second for seen in some for second in seen.list_marked_seconds()}
-        heard = [_merge_answers(case, number), *active.get(str(number), ())]
-        runs = _list_runs(_list_outages(down, {second for seen in heard for second in seen.list_marked_seconds()}))
+        heard = [_answered_seconds_of_node(case, number), *active.get(str(number), ())]
+        runs = _list_crash_loops(
+            _list_outages(down, {second for seen in heard for second in seen.list_marked_seconds()})
+        )
         if not runs:
             continue
         outages = [outage for run in runs for outage in run]
@@ -177,7 +179,7 @@ def _gather_own_requests(case: Case) -> dict[str, list[Observation]]:
     return found
 
 
-def _list_runs(outages: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+def _list_crash_loops(outages: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
     """The runs of outages after each of which a node was up for a short while only: those of a crash loop."""
     runs: list[list[tuple[int, int]]] = []
     for outage in outages:
@@ -233,7 +235,7 @@ def _find_silent_brokers(case: Case) -> Iterator[Found]:
     for (client, broker), seen in case.seen.items_of_kind("stuck"):
         stuck[nodes.get(broker, broker)][client].append(seen)
     for node, by_client in stuck.items():
-        answers = list(_merge_answers(case, node).list_marked_seconds())
+        answers = list(_answered_seconds_of_node(case, node).list_marked_seconds())
         if not answers:
             continue
         end = case.last // NS
@@ -280,7 +282,7 @@ def _is_refusing(case: Case, node: int | str, before: int, until: int) -> bool:
     )
 
 
-def _merge_answers(case: Case, node: int | str) -> Observation:
+def _answered_seconds_of_node(case: Case, node: int | str) -> Observation:
     """The seconds in which a node answered anything, at any of its addresses."""
     return case.compute_once(_gather_answers).get(node) or Observation()
 
@@ -466,7 +468,9 @@ def _find_stopped_polls(case: Case) -> Iterator[Found]:
         if (group, client) in reported or not seen.count:
             continue
         away = max(pauses, default=0)
-        if away >= case.limits["poll.away"] * NS or any(_POLL_REASON in its for its in _reasons_of_group(case, group)):
+        if away >= case.limits["poll.away"] * NS or any(
+            _POLL_REASON in its for its in _rebalance_reasons_of_group(case, group)
+        ):
             then = f", and came back {_describe_pauses(pauses, seen.count)} on the same connection" if pauses else ""
             what = f"left group {escape_for_sentence(group)} while it went on running{then}"
             about = _make_member_facts(client, group) | _describe_likelihood(case, client, group)
@@ -510,13 +514,13 @@ def _describe_likelihood(case: Case, client: str, group: str) -> dict[str, Any]:
 
     `topics_read` are the topics whose partitions it reads: where it left for what their brokers did.
     """
-    if any(_POLL_REASON in its for its in _reasons_of_group(case, group)):
+    if any(_POLL_REASON in its for its in _rebalance_reasons_of_group(case, group)):
         return {}
     topics = {str(topic) for (_, topic, _), _ in case.find_items("asked", (0,), (client,))}
     return {"likely": "likely ", "topics_read": topics}
 
 
-def _reasons_of_group(case: Case, group: str) -> list[str]:
+def _rebalance_reasons_of_group(case: Case, group: str) -> list[str]:
     its = case.seen.get_observation("group", group)
     return list(its.names.get("reasons", ())) if its is not None else []
 

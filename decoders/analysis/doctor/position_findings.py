@@ -111,7 +111,7 @@ def _find_held_records(case: Case) -> Iterator[Found]:
         about: dict[str, Any] = {"topic": topic, "partition": number, "clients": most_frequent_clients(seen)}
         where = f"{topic}-{number} offset {stable:,} for {describe_duration(took / MS)}"
         marker = _describe_marker(case, str(topic), number, sort_names_by_count(seen.names["brokers"])[0])
-        holder = _find_holder(case, topic, number, stable)
+        holder = _find_holding_transaction(case, topic, number, stable)
         if holder is None:
             about["what"] = f"readers of committed records wait at {where}"
             about["remedy"] = marker
@@ -136,11 +136,11 @@ def _list_held_positions(case: Case) -> Iterator[tuple[Any, Observation]]:
 
 def list_holding_transactions(case: Case) -> set[str]:
     """The transactional ids of which findings say that they hold readers of committed records."""
-    holders = (_find_holder(case, *position) for position, _ in _list_held_positions(case))
+    holders = (_find_holding_transaction(case, *position) for position, _ in _list_held_positions(case))
     return {holder.transactional_id for holder in holders if holder is not None}
 
 
-def _find_holder(case: Case, topic: str | None, number: int, stable: int) -> _Holder | None:
+def _find_holding_transaction(case: Case, topic: str | None, number: int, stable: int) -> _Holder | None:
     """The one transaction that is open by what the capture shows, and has a batch at or behind an offset."""
     found = []
     for (where, its, _), writer in case.seen.items_of_kind("transactional", "written"):

@@ -27,7 +27,7 @@ from decoders.analysis.doctor.kinds.tls_alerts import describe_tls_refusal
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.doctor.refused.explain_unanswered_requests import (
     explain_unanswered_requests,
-    find_last_times,
+    find_last_time_by_connection,
 )
 from decoders.analysis.exchange_facts import WAITING
 from decoders.analysis.read_dimension_values import host_of
@@ -244,11 +244,11 @@ def _find_unanswered_requests(case: Case) -> Iterator[Found]:
         if (client, broker) in ended:
             expired[client, broker] = ended[client, broker]
         elif _is_login_missing(case, client, broker, [seen for *_, seen in some]):
-            yield _make_missing_login(case, client, broker, some)
+            yield _make_missing_login_finding(case, client, broker, some)
         else:
             without = [each for each in some if _is_first_without_login(case, broker, each[-1])]
             if without:
-                yield _make_missing_login(case, client, broker, without)
+                yield _make_missing_login_finding(case, client, broker, without)
             yield from _find_closed_requests(case, client, broker, [each for each in some if each not in without])
     yield from _find_expired_logins(case, expired)
 
@@ -298,7 +298,7 @@ def _find_closed_requests(
             continue
         about: dict[str, Any] = {"client": client, "clients": [client], "api": name_of_api_key(key), "broker": broker}
         about["topics"] = sort_names_by_count(seen.names.get("topics", {}))[:LISTED] or None
-        entry = _find_unanswered_entry(case, client, broker, seen) if key == API_VERSIONS else None
+        entry = _find_accepted_but_unanswered(case, client, broker, seen) if key == API_VERSIONS else None
         if entry is not None:
             yield entry
         elif key == API_VERSIONS and closed != "idle" and not _are_versions_answered(case, client, broker):
@@ -310,7 +310,7 @@ def _find_closed_requests(
             yield case.make_finding("unanswered", seen, then=then, **about)
 
 
-def _find_unanswered_entry(case: Case, client: str, broker: str, unanswered: Observation) -> Found | None:
+def _find_accepted_but_unanswered(case: Case, client: str, broker: str, unanswered: Observation) -> Found | None:
     """A finding where a broker takes connections of a client, which wait on them for an answer that does not come."""
     seen = case.seen.get_observation("never-answered", client, broker)
     if seen is None or seen.count < case.limits["unanswered.least"] or -seen.most["shortest"] < NS:
@@ -350,7 +350,7 @@ def _find_hosts_closed_at_once(case: Case) -> dict[tuple[str, str], Found]:
         if few or not others or is_headed or not knows_versions:
             continue
         about: dict[str, Any] = {"host": host, "clients": sort_names_by_count(names)[:LISTED], "broker": broker}
-        families = sorted(_count_by_family(names), key=lambda name: (name.endswith("*"), name))
+        families = sorted(_count_by_client_id_family(names), key=lambda name: (name.endswith("*"), name))
         about["whose"] = escape_for_sentence(families)
         stays = case.seen.get_observation("stays", host, broker)
         if stays is not None and stays.count >= _MANY_OPEN:
@@ -373,11 +373,11 @@ _MANY_OPEN: Final = 10
 def _describe_open_connections(stays: Observation) -> str:
     """Words for connections that stay open to the end of the capture, and whose most of them are."""
     names = stays.names["clients"]
-    family, count = max(_count_by_family(names).items(), key=lambda item: (item[1], item[0]))
+    family, count = max(_count_by_client_id_family(names).items(), key=lambda item: (item[1], item[0]))
     whose = escape_for_sentence(family)
     if 2 * count < stays.count:
         return f"{stays.count:,} others of it are open"
-    ids = sum(_name_family(name, names) == family for name in names)
+    ids = sum(_client_id_family(name, names) == family for name in names)
     many = f"{'at least ' if len(names) >= NAMES_OBSERVED_MAX else ''}{ids:,}"
     of = f"{'all' if count == stays.count else f'{count:,}'} of {whose}"
     of += f" ({many} client ids)" if ids > 1 else ""
@@ -385,17 +385,17 @@ def _describe_open_connections(stays: Observation) -> str:
     return f"{stays.count:,} others of it are open, {of}{begun}"
 
 
-def _name_family(name: str, names: Collection[str]) -> str:
+def _client_id_family(name: str, names: Collection[str]) -> str:
     """`worker-*` for a client id that ends in a number, and has others like it among the names."""
     stem = name.rstrip("0123456789")
     alike = stem and sum(other.rstrip("0123456789") == stem for other in names) > 1
     return f"{stem}*" if alike else name
 
 
-def _count_by_family(names: Mapping[str, int]) -> dict[str, int]:
+def _count_by_client_id_family(names: Mapping[str, int]) -> dict[str, int]:
     found: dict[str, int] = defaultdict(int)
     for name, count in names.items():
-        found[_name_family(name, names)] += count
+        found[_client_id_family(name, names)] += count
     return found
 
 
@@ -406,7 +406,7 @@ def _find_refused_size(case: Case, client: str, broker: str, key: int, unanswere
     if seen is None or seen.count < max(unanswered.count, case.limits["size.least"]):
         return None
     size, most = -seen.most["least"], taken.most["size"] if taken is not None else 0
-    if most >= size or (size < _LARGE and not _are_cut_off_at_once(case, client, broker, key, seen)):
+    if most >= size or (size < _LARGE and not _are_large_requests_reset_at_once(case, client, broker, key, seen)):
         return None
     about: dict[str, Any] = {"client": client, "clients": [client], "broker": broker, "api": name_of_api_key(key)}
     about |= {"size": format_size(size), "tally": _format_closed_count(seen.count, seen.count)}
@@ -423,10 +423,10 @@ _LARGE: Final = 1 << 20
 _AT_ONCE_NS: Final = 3 * NS
 
 
-def _are_cut_off_at_once(case: Case, client: str, broker: str, key: int, refused: Observation) -> bool:
+def _are_large_requests_reset_at_once(case: Case, client: str, broker: str, key: int, refused: Observation) -> bool:
     """Whether a client's connections were reset at once after its large requests, while it has answers to others."""
     seen = case.seen.get_observation("cut-off", client, broker)
-    asked, ended = (find_last_times(seen, facet) for facet in ("asked", "ended"))
+    asked, ended = (find_last_time_by_connection(seen, facet) for facet in ("asked", "ended"))
     waits = [ended[connection] - asked[connection] for connection in asked.keys() & ended.keys()]
     answers = (seen for (who, _, where), seen in case.seen.items_of_kind("client") if (who, where) == (client, broker))
     goes_on = any("second" in its.most and its.most["second"] * NS > refused.first for its in answers)
@@ -461,7 +461,9 @@ def _is_first_without_login(case: Case, broker: str, unanswered: Observation) ->
     return takes_logins and unanswered.sums.get("first-without-login", 0) == unanswered.count
 
 
-def _make_missing_login(case: Case, client: str, broker: str, some: list[tuple[int, int, str, Observation]]) -> Found:
+def _make_missing_login_finding(
+    case: Case, client: str, broker: str, some: list[tuple[int, int, str, Observation]]
+) -> Found:
     whole = merge_observations(seen for *_, seen in some)
     severity = FINDINGS["login-missing"].severity
     if whole.count < case.limits["errors.few"]:

@@ -355,20 +355,20 @@ class SentBatches:
                 self._add_try_again(number, made)
 
     def _add_try_again(self, number: int, once: SentOnce) -> None:
-        its = self._find_counted(number)
+        its = self._get_or_make_counts(number)
         if its is not None:
             its.add_try(once)
-        elif self._make_room(number):
+        elif self._make_room_for_batch(number):
             self._others[number] = SentAgain.of_try(once)
 
-    def _find_counted(self, number: int) -> SentAgain | None:
+    def _get_or_make_counts(self, number: int) -> SentAgain | None:
         """The counts of a batch by its hash, made of its only try where there was one."""
         once = self._once.pop(number, None)
         if once is not None:
             self._others[number] = SentAgain.of_try(once)
         return self._others.get(number)
 
-    def _make_room(self, number: int) -> bool:
+    def _make_room_for_batch(self, number: int) -> bool:
         """Whether a batch that comes with this hash is to be remembered; that with the greatest is dropped for it."""
         if self._heap and number > -self._heap[0]:
             return False
@@ -390,25 +390,25 @@ class SentBatches:
         for number, once in other._once.items():
             if number in self._once or number in self._others:
                 self._add_try_again(number, once)
-            elif self._make_room(number):
+            elif self._make_room_for_batch(number):
                 self._once[number] = once
         for number, its in other._others.items():
             self._add_counts(number, its)
 
     def _add_counts(self, number: int, its: SentAgain) -> None:
-        before = self._find_counted(number)
+        before = self._get_or_make_counts(number)
         if before is not None:
             before.add(its)
-        elif self._make_room(number):
+        elif self._make_room_for_batch(number):
             self._others[number] = SentAgain.make_resumed(its.state())
 
     def set_file_names(self, names: Sequence[str]) -> None:
         """Name the files of the evidence."""
-        self._others, self._once = dict(self._list_all()), {}
+        self._others, self._once = dict(self._list_all_batches()), {}
         for its in self._others.values():
             its.set_file_names(names)
 
-    def _list_all(self) -> list[tuple[int, SentAgain]]:
+    def _list_all_batches(self) -> list[tuple[int, SentAgain]]:
         """All batches, by their hashes."""
         return [*((number, SentAgain.of_try(once)) for number, once in self._once.items()), *self._others.items()]
 
@@ -452,7 +452,7 @@ class SentBatches:
 
         Of batches without a sequence number the partition is not remembered: they are found by their checksum.
         """
-        for _, its in self._list_all():
+        for _, its in self._list_all_batches():
             if (its.topic, its.offsets) == (place[0], (offset, offset)) and its.checksums is not None:
                 alike = its.checksums == (crc, crc)
                 if its.place[0] == place[1] or (alike and its.place[0] is None):
@@ -500,7 +500,7 @@ class SentBatches:
             return []
         sent = (
             SentBatch(its.began, its.topic, its.place[0], its.place[1], its.epoch, its.place[2], its.records, crc, its)
-            for _, its in self._list_all()
+            for _, its in self._list_all_batches()
             if its.idempotent and its.topic and its.place[0] is not None and not its.has_other_records
             for crc in (-1 if its.checksums is None else its.checksums[0],)
         )
@@ -524,7 +524,7 @@ class SentBatches:
 
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""
-        return [[number, its.state()] for number, its in self._list_all()]
+        return [[number, its.state()] for number, its in self._list_all_batches()]
 
     @classmethod
     def make_resumed(cls, state: object) -> SentBatches:

@@ -23,7 +23,7 @@ class _Growth(NamedTuple):
     seen: Observation
 
 
-def _find_growth(case: Case, topic: str, counts: list[tuple[int, Observation]]) -> _Growth | None:
+def _find_partition_growth(case: Case, topic: str, counts: list[tuple[int, Observation]]) -> _Growth | None:
     """The first time that answers list more partitions of a topic than before; None where they never do."""
     ordered = sorted(counts, key=lambda item: (item[1].first, item[0]))
     old = ordered[0][0]
@@ -46,7 +46,7 @@ def _find_unread_partitions(case: Case) -> Iterator[Found]:
     for (topic, count), seen in case.seen.items_of_kind("partition-count"):
         counts[topic].append((count, seen))
     for topic, some in counts.items():
-        growth = _find_growth(case, topic, some) if len(some) > 1 else None
+        growth = _find_partition_growth(case, topic, some) if len(some) > 1 else None
         if growth is None or case.last - growth.since_ns < case.limits["unread.least"] * NS:
             continue
         sizes = case.seen.get_observation("skew", topic)
@@ -60,7 +60,7 @@ def _find_unread_partitions(case: Case) -> Iterator[Found]:
             unread = [number for number in added if not any(number in asked[client] for client in clients)]
             if not unread or _is_growth_known(case, group, topic, growth, unread):
                 continue
-            if any(_reads_until(case, client, growth.since_ns) for client in clients):
+            if any(_reads_long_enough_after(case, client, growth.since_ns) for client in clients):
                 yield _make_finding(case, topic, growth, unread, (group, clients))
 
 
@@ -88,7 +88,7 @@ def _is_growth_known(case: Case, group: str, topic: str, growth: _Growth, unread
     return any(seen is not None and "offset" in seen.edges for seen in offsets)
 
 
-def _reads_until(case: Case, client: str, since_ns: int) -> bool:
+def _reads_long_enough_after(case: Case, client: str, since_ns: int) -> bool:
     """Whether a client fetches for long enough after that time to have asked for what was added."""
     reading = case.seen.get_observation("reading", client)
     until = reading.most.get("second", 0) if reading is not None else 0

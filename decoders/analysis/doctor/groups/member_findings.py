@@ -21,7 +21,7 @@ from decoders.analysis.doctor.diagnosis_input import (
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
-from decoders.analysis.doctor.refused.explain_positions_outside import explain_place_outside
+from decoders.analysis.doctor.refused.explain_positions_outside import explain_partition_position_outside
 from decoders.analysis.doctor.refused.refused_request_findings import describe_change
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import HEARTBEAT, JOIN_GROUP, LIST_OFFSETS, SYNC_GROUP
@@ -218,7 +218,7 @@ def list_stranded_members(case: Case) -> dict[tuple[str, str], list[_Stranded]]:
             reading = case.seen.get_observation("reading", client)
             until = max(reading.list_marked_seconds(), default=0) if reading is not None else 0
             if until <= outside.last // NS + 1:
-                its = explain_place_outside(case, client, topic, number, outside)
+                its = explain_partition_position_outside(case, client, topic, number, outside)
                 where = its.get("reset", ": its position is outside of the log")
                 found[group, client].append(_Stranded(True, where, place, outside))
         elif (

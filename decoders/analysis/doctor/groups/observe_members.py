@@ -33,7 +33,9 @@ def observe_subscription(seen: Observations, exchange: Exchange, client: str) ->
     for protocol in structs_at(request, "protocols"):
         its = seen.get_or_make("subscribed", group, client)
         its.count_exchange(exchange)
-        for topic in _decode("ConsumerProtocolSubscription", protocol.get("metadata")).get("topics") or ():
+        for topic in (
+            _decode_structure_or_empty("ConsumerProtocolSubscription", protocol.get("metadata")).get("topics") or ()
+        ):
             its.count_name("topics", str(topic))
         return  # each assignor gets the same
 
@@ -45,7 +47,7 @@ def observe_assignment(seen: Observations, exchange: Exchange, client: str) -> N
     group, member, given = request.get("group_id"), request.get("member_id"), answer.get("assignment")
     if not group or not member or answer.get("error_code") or not isinstance(given, bytes | bytearray | memoryview):
         return
-    found = _decode("ConsumerProtocolAssignment", given) if given else {"assigned_partitions": []}
+    found = _decode_structure_or_empty("ConsumerProtocolAssignment", given) if given else {"assigned_partitions": []}
     rows = found.get("assigned_partitions")
     if rows is None:
         return
@@ -85,7 +87,7 @@ def observe_waiting_request(seen: Observations, exchange: Exchange, client: str)
             its.count_name("topics", topic)
 
 
-def _decode(name: str, data: Any) -> dict[str, Any]:
+def _decode_structure_or_empty(name: str, data: Any) -> dict[str, Any]:
     """The structure in bytes; empty where it does not decode."""
     with suppress(DecodeError, TypeError, ValueError):
         if data:

@@ -27,9 +27,9 @@ from decoders.wire.format_and_escape_text import describe_duration
 __all__ = [
     "IDENTITIES",
     "describe_offers",
+    "explain_changed_login",
+    "explain_deleted_topic",
     "explain_second_login",
-    "find_changed_login",
-    "find_deletion",
     "has_logged_in_since",
 ]
 
@@ -50,7 +50,12 @@ def _find_shared_names(case: Case) -> Iterator[Found]:
     for (setting, group, name), its in users.items():
         takers = _list_turn_takers(its)
         fences = _list_fences(case, setting, group, name) if takers else []
-        fenced = {(client, host) for _, client, seen in fences for host in _hosts(seen) if (client, host) in takers}
+        fenced = {
+            (client, host)
+            for _, client, seen in fences
+            for host in _hosts_of_observation(seen)
+            if (client, host) in takers
+        }
         if len(fenced) < 2:
             continue
         whole = merge_observations(seen for _, _, seen in fences)
@@ -96,7 +101,7 @@ def _list_fences(case: Case, setting: str, group: str | None, name: str) -> list
     return found
 
 
-def _hosts(seen: Observation) -> set[str]:
+def _hosts_of_observation(seen: Observation) -> set[str]:
     return set(seen.names.get("hosts", ()))
 
 
@@ -137,7 +142,7 @@ def has_logged_in_since(case: Case, client: str, seen: Observation) -> bool:
     )
 
 
-def find_changed_login(case: Case, client: str, seen: Observation) -> dict[str, str]:
+def explain_changed_login(case: Case, client: str, seen: Observation) -> dict[str, str]:
     """Words for why logins fail that succeeded before: `changed`, and the `remedy` where the change is known."""
     token = case.seen.get_observation("token-expired", client)
     if token is not None and token.first <= seen.last and token.last >= seen.first - NS:
@@ -174,7 +179,7 @@ def explain_second_login(case: Case, client: str, seen: Observation) -> dict[str
     }
 
 
-def find_deletion(case: Case, topic: str, seen: Observation, *, made_again: bool) -> dict[str, str]:
+def explain_deleted_topic(case: Case, topic: str, seen: Observation, *, made_again: bool) -> dict[str, str]:
     """Words for who deleted a topic: `deleted`, and with them `meaning` and `remedy`."""
     deleted = case.seen.get_observation("deleted", topic)
     at = _find_time_of_change(deleted, seen.last)  # a topic may lack before it is made, too

@@ -63,11 +63,11 @@ def _gather_placed_keys(case: Case, topic: str, writers: list[str], partitions: 
         if its is not None:
             its.hash_keys()
         if "placed" in seen.names:
-            found[client] = {_read_placed(name) for name in seen.names["placed"]}
+            found[client] = {_parse_placed_key(name) for name in seen.names["placed"]}
     return found
 
 
-def _read_placed(name: str) -> _Placed:
+def _parse_placed_key(name: str) -> _Placed:
     number, *hashes = name.split()
     murmur2, crc32, fnv1a = (int(each, 16) for each in hashes)
     return int(number), murmur2, crc32, fnv1a

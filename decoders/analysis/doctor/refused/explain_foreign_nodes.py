@@ -20,7 +20,7 @@ _ErrorKey = tuple[int, int, str, str, str | None]
 _Claim = tuple[str, bool, Observation]
 
 
-def _gather_addresses(case: Case) -> dict[str, dict[str, Observation]]:
+def _gather_addresses_by_cluster(case: Case) -> dict[str, dict[str, Observation]]:
     """Cluster id → addresses at which brokers say in Metadata that it is theirs, and these answers."""
     found: dict[str, dict[str, Observation]] = defaultdict(dict)
     for (broker, cluster), seen in case.seen.items_of_kind("cluster"):
@@ -30,7 +30,7 @@ def _gather_addresses(case: Case) -> dict[str, dict[str, Observation]]:
 
 def explain_foreign_nodes(case: Case) -> Iterator[tuple[Found, set[_ErrorKey]]]:
     """Nodes whose requests are refused for their cluster id, and addresses of a cluster where another one answers."""
-    addresses = _gather_addresses(case)
+    addresses = _gather_addresses_by_cluster(case)
     refused: dict[str, dict[_ErrorKey, Observation]] = defaultdict(dict)
     for key, seen in case.seen.items_of_kind("error"):
         if key[0] == INCONSISTENT_CLUSTER_ID:

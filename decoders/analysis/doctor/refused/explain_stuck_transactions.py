@@ -38,7 +38,7 @@ def explain_stuck_transactions(case: Case) -> Iterator[tuple[Found, set[ErrorKey
         if len(names) != 1 or names[0] is None or not lasts or seen.count < case.limits["errors.few"]:
             continue
         # Between two uses each transaction was completed, if not at once.
-        if not _is_used_between(case, names[0], seen):
+        if not _is_transactional_id_used_between(case, names[0], seen):
             by_name[names[0]][key] = seen
     for name, some in by_name.items():
         whole = merge_observations(some.values())
@@ -53,7 +53,7 @@ def explain_stuck_transactions(case: Case) -> Iterator[tuple[Found, set[ErrorKey
         yield Found("transaction-stuck", kind.went_on if over else kind.severity, whole, about), {*some}
 
 
-def _is_used_between(case: Case, name: str, refused: Observation) -> bool:
+def _is_transactional_id_used_between(case: Case, name: str, refused: Observation) -> bool:
     """Whether a transactional id was taken, or its transactions went on, between the first and the last refusal."""
     return any(
         refused.first // NS < second < refused.last // NS

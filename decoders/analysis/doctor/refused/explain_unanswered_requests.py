@@ -8,7 +8,7 @@ from decoders.analysis.doctor.diagnosis_input import MS, NS, Case, format_clock
 from decoders.analysis.doctor.observations import Observation
 from decoders.wire.format_and_escape_text import describe_duration
 
-__all__ = ["SIDES", "explain_unanswered_requests", "find_last_times"]
+__all__ = ["SIDES", "explain_unanswered_requests", "find_last_time_by_connection"]
 
 # Who sent the reset: facets of the ends of a client's connections; a FIN does not tell whose it was.
 SIDES: Final = ("broker", "client", "either")
@@ -19,7 +19,7 @@ _REFUSED_NS: Final = 5 * NS
 _CLOSED: Final = {"fin": "closed", "rst": "reset", "idle": "silent for hours"}
 
 
-def find_last_times(seen: Observation | None, facet: str) -> dict[str, int]:
+def find_last_time_by_connection(seen: Observation | None, facet: str) -> dict[str, int]:
     """Connection → the last of its times in ns, by the names of a facet."""
     found: dict[str, int] = {}
     for name in seen.names.get(facet, ()) if seen is not None else ():
@@ -31,11 +31,11 @@ def find_last_times(seen: Observation | None, facet: str) -> dict[str, int]:
 def explain_unanswered_requests(case: Case, client: str, broker: str, closed: str, seen: Observation) -> dict[str, Any]:
     """Words for how the connections of these requests ended, for why, and what to do."""
     ends = case.seen.get_observation("ended", client, broker)
-    asked = find_last_times(seen, "asked")
+    asked = find_last_time_by_connection(seen, "asked")
     waits: dict[str, list[int]] = {
         side: [
             ended - asked[connection]
-            for connection, ended in find_last_times(ends, side).items()
+            for connection, ended in find_last_time_by_connection(ends, side).items()
             if connection in asked
         ]
         for side in SIDES

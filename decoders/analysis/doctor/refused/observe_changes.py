@@ -66,7 +66,7 @@ def _names_without_error(answer: dict[str, Any], array: str, name: str) -> set[s
     return {str(each.get(name)) for each in structs_at(answer, array) if not each.get("error_code")}
 
 
-def _join_first(words: list[str]) -> str:
+def _join_first_words(words: list[str]) -> str:
     """The first words with commas between them, and how many more there are."""
     more = len(words) - _NAMED_MOST
     return ", ".join(words[:_NAMED_MOST]) + (f" and {more} more" if more > 0 else "")
@@ -103,7 +103,7 @@ def _list_config_changes(request: dict[str, Any], answer: dict[str, Any]) -> Ite
             continue
         words = [_describe_setting(each) for each in structs_at(resource, "configs")]
         if words:
-            yield kind, name, "config", _join_first(words)
+            yield kind, name, "config", _join_first_words(words)
 
 
 def _list_new_topics(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_Change]:
@@ -115,7 +115,7 @@ def _list_new_topics(request: dict[str, Any], answer: dict[str, Any]) -> Iterato
             if is_public_config(str(each.get("name")))
         ]
         if topic.get("name") in made and settings:
-            yield "topic", topic["name"], "config", f"created it with {_join_first(settings)}"
+            yield "topic", topic["name"], "config", f"created it with {_join_first_words(settings)}"
 
 
 def _list_new_partitions(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_Change]:
@@ -125,7 +125,7 @@ def _list_new_partitions(request: dict[str, Any], answer: dict[str, Any]) -> Ite
             yield "topic", topic["name"], "partitions", f"raised its partitions to {topic.get('count')}"
 
 
-def _list_moves(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_Change]:
+def _list_partition_moves(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_Change]:
     if answer.get("error_code"):
         return
     refused = _partitions_with_error(answer, "responses")
@@ -136,7 +136,7 @@ def _list_moves(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_Ch
         if (topic, number) not in refused:
             moves.setdefault(topic, []).append(f"{to} (partition {number})")
     for topic, words in moves.items():
-        yield "topic", topic, "replicas", _join_first(words)
+        yield "topic", topic, "replicas", _join_first_words(words)
 
 
 def _list_deleted_records(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_Change]:  # noqa: ARG001  # as all lists have it
@@ -146,10 +146,10 @@ def _list_deleted_records(request: dict[str, Any], answer: dict[str, Any]) -> It
             words = f"{part.get('low_watermark')} of partition {part.get('partition_index')}"
             deleted.setdefault(topic, []).append(words)
     for topic, words_of_topic in deleted.items():
-        yield "topic", topic, "records", f"deleted records before {_join_first(words_of_topic)}"
+        yield "topic", topic, "records", f"deleted records before {_join_first_words(words_of_topic)}"
 
 
-def _list_rights(acls: Iterable[dict[str, Any]], does: str, pattern: str) -> Iterator[_Change]:
+def _list_acl_changes(acls: Iterable[dict[str, Any]], does: str, pattern: str) -> Iterator[_Change]:
     for each in acls:
         kind, name = _PROTECTED.get(each.get("resource_type", 0)), str(each.get("resource_name"))
         if kind is None:
@@ -160,20 +160,20 @@ def _list_rights(acls: Iterable[dict[str, Any]], does: str, pattern: str) -> Ite
         yield kind, name + ending, "right", f"{does} {what} {operation} of {each.get('principal')}"
 
 
-def _list_new_rights(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_Change]:
+def _list_new_acls(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_Change]:
     made = [not result.get("error_code") for result in structs_at(answer, "results")]
     asked = list(structs_at(request, "creations"))
-    yield from _list_rights(
+    yield from _list_acl_changes(
         (each for each, sound in zip(asked, made, strict=False) if sound), "set", "resource_pattern_type"
     )
 
 
-def _list_removed_rights(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_Change]:  # noqa: ARG001  # as all lists have it
+def _list_removed_acls(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_Change]:  # noqa: ARG001  # as all lists have it
     for result in structs_at(answer, "filter_results"):
-        yield from _list_rights(structs_at(result, "matching_acls"), "removed", "pattern_type")
+        yield from _list_acl_changes(structs_at(result, "matching_acls"), "removed", "pattern_type")
 
 
-def _list_quotas(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_Change]:
+def _list_quota_changes(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_Change]:
     if any(each.get("error_code") for each in structs_at(answer, "entries")):
         return
     for entry in structs_at(request, "entries"):
@@ -184,7 +184,7 @@ def _list_quotas(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_C
         entities = [*structs_at(entry, "entity")]
         kinds = [str(entity.get("entity_type")) for entity in entities]
         names = [str(entity.get("entity_name") or "") for entity in entities]
-        yield ENTITY_SEPARATOR.join(kinds), ENTITY_SEPARATOR.join(names), "quota", _join_first(words)
+        yield ENTITY_SEPARATOR.join(kinds), ENTITY_SEPARATOR.join(names), "quota", _join_first_words(words)
 
 
 def _list_deleted_groups(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_Change]:  # noqa: ARG001  # as all lists have it
@@ -201,7 +201,12 @@ def _list_deleted_offsets(request: dict[str, Any], answer: dict[str, Any]) -> It
             if (topic, part.get("partition_index")) not in refused
         )
         if topics:
-            yield "group", str(request.get("group_id")), "offsets", f"deleted its offsets of {_join_first([*topics])}"
+            yield (
+                "group",
+                str(request.get("group_id")),
+                "offsets",
+                f"deleted its offsets of {_join_first_words([*topics])}",
+            )
 
 
 _LISTS: Final[dict[int, Callable[[dict[str, Any], dict[str, Any]], Iterator[_Change]]]] = {
@@ -209,11 +214,11 @@ _LISTS: Final[dict[int, Callable[[dict[str, Any], dict[str, Any]], Iterator[_Cha
     INCREMENTAL_ALTER_CONFIGS: _list_config_changes,
     CREATE_TOPICS: _list_new_topics,
     37: _list_new_partitions,
-    45: _list_moves,
+    45: _list_partition_moves,
     DELETE_RECORDS: _list_deleted_records,
-    30: _list_new_rights,
-    31: _list_removed_rights,
-    49: _list_quotas,
+    30: _list_new_acls,
+    31: _list_removed_acls,
+    49: _list_quota_changes,
     DELETE_GROUPS: _list_deleted_groups,
     OFFSET_DELETE: _list_deleted_offsets,
 }

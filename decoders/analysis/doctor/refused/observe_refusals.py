@@ -69,7 +69,7 @@ _NAMING: Final = ("group_id", "transactional_id", "key")
 
 
 @cache
-def _has_words(api_key: int) -> bool:
+def _answers_have_error_texts(api_key: int) -> bool:
     """Whether answers of an API have texts about errors."""
 
     def names(fields: tuple[Field, ...]) -> Iterator[str]:
@@ -89,8 +89,8 @@ class RefusedExchange:
         # Error code → what its structs are about (None: of all that was asked) → texts.
         self._words: dict[int, dict[str | None, list[str]]] = {}
         self._secrets = [*self._list_secrets()] if self._key in _CONFIG_ARRAYS else []
-        if _has_words(self._key):
-            self._gather_words(exchange.values("response"), None)
+        if _answers_have_error_texts(self._key):
+            self._gather_error_texts(exchange.values("response"), None)
 
     def observe(self, its: Observation, code: int, subject: str | None) -> None:
         """Add to the observation of an error code and what it is about what was asked for, and what the broker says."""
@@ -118,11 +118,11 @@ class RefusedExchange:
         ):
             its.count_name("without", "membership")
 
-    def _gather_words(self, body: Any, subject: str | None) -> None:
+    def _gather_error_texts(self, body: Any, subject: str | None) -> None:
         """Take what a body says of errors, in any struct: texts about records rather than one about all."""
         if isinstance(body, list):
             for each in body:
-                self._gather_words(each, subject)
+                self._gather_error_texts(each, subject)
         elif isinstance(body, dict):
             subject = _find_name(self._exchange, body) or subject
             code = body.get("error_code")
@@ -130,13 +130,13 @@ class RefusedExchange:
                 of_records = [each.get("batch_index_error_message") for each in structs_at(body, "record_errors")]
                 found = [words for words in of_records if words] or [body.get("error_message")]
                 for words in dict.fromkeys(words for words in found if isinstance(words, str)):
-                    if words and self._is_public(words):
+                    if words and self._shows_no_secret(words):
                         self._words.setdefault(code, {}).setdefault(subject, []).append(words[:_WORDS_MOST])
             for each in body.values():
                 if isinstance(each, list | dict):
-                    self._gather_words(each, subject)
+                    self._gather_error_texts(each, subject)
 
-    def _is_public(self, words: str) -> bool:
+    def _shows_no_secret(self, words: str) -> bool:
         """Whether a text shows no secret of its request: no token of a login, no value of a config that is secret."""
         if self._key == SASL_AUTHENTICATE:
             return words.startswith(_LOGIN_FAILED) and all(len(each) <= _PLAIN_WORD_MOST for each in words.split())

@@ -26,7 +26,7 @@ from decoders.analysis.doctor.diagnosis_input import (
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.groups.explain_late_acknowledgements import explain_late_acknowledgements
-from decoders.analysis.doctor.ids_and_logins.id_and_login_findings import find_deletion
+from decoders.analysis.doctor.ids_and_logins.id_and_login_findings import explain_deleted_topic
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.doctor.refused.errors_with_codes import ErrorKey, find_errors_with_codes
 from decoders.analysis.doctor.refused.explain_expired_transactions import explain_expired_transactions
@@ -339,7 +339,7 @@ def _describe_new_topic(case: Case, topic: str | None, errors: list[ErrorKey], w
     """Who deleted a topic that was made again, where clients ask for the topic before by its id."""
     if errors[0][0] != _INCONSISTENT_TOPIC_ID or topic is None:
         return ""
-    return find_deletion(case, topic, whole, made_again=True).get("deleted", "")
+    return explain_deleted_topic(case, topic, whole, made_again=True).get("deleted", "")
 
 
 # NON_EMPTY_GROUP, GROUP_MAX_SIZE_REACHED, GROUP_SUBSCRIBED_TO_TOPIC.
@@ -387,7 +387,9 @@ def _find_change(
         within = _EXPIRED_NS if expires else _CHANGED_NS
         if how not in kinds or not first_ns - within <= at <= first_ns + _SLACK_NS:
             continue
-        if not _is_about(subject, clients, users, (kind, name)) or (how == "right" and not _harms(words, users)):
+        if not _is_change_about_subject(subject, clients, users, (kind, name)) or (
+            how == "right" and not _may_take_right_away(words, users)
+        ):
             continue
         latest = max(latest or (0, "", ""), (at, who, words))
     return latest
@@ -410,7 +412,9 @@ def _explain_expired_records(case: Case, what: str, subject: tuple[str, str | No
     }
 
 
-def _is_about(subject: tuple[str, str | None], clients: list[str], users: list[str], changed: tuple[str, str]) -> bool:
+def _is_change_about_subject(
+    subject: tuple[str, str | None], clients: list[str], users: list[str], changed: tuple[str, str]
+) -> bool:
     kind, name = changed
     entities = {"client-id": clients, "user": users}
     kinds, names = kind.split(ENTITY_SEPARATOR), name.split(ENTITY_SEPARATOR)
@@ -421,7 +425,7 @@ def _is_about(subject: tuple[str, str | None], clients: list[str], users: list[s
     return name in ("*", subject[1]) or (name.endswith("*") and subject[1].startswith(name[:-1]))
 
 
-def _harms(words: str, users: list[str]) -> bool:
+def _may_take_right_away(words: str, users: list[str]) -> bool:
     """Whether a change of rights can take one away: a removed right or a denial of the users, or others' first one."""
     principals = {"User:*", *(f"User:{user}" for user in users or ["ANONYMOUS"])}
     if words.rpartition(" of ")[2] in principals:
