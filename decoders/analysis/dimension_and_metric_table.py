@@ -68,7 +68,7 @@ DIMENSION_ROWS: Final[dict[str, DimensionRow]] = {
     "broker": DimensionRow(
         lambda x: x.connection_info.broker, "address of the broker", spellings="brokers", of_records=True
     ),
-    "connection": DimensionRow("read_connection", "the two addresses with their ports"),
+    "connection": DimensionRow("read_connection_addresses", "the two addresses with their ports"),
     "topic": DimensionRow(
         "read_topics",
         "each topic in request or response",
@@ -188,12 +188,12 @@ def _measure_nothing(_exchange: Exchange) -> None:
 def _make_broker_time_metric(key: str, text: str) -> Metric:
     """The metric of a time that the broker's own request log has, under `key`."""
 
-    def measure(exchange: Exchange) -> int | None:
+    def measure_broker_time_ns(exchange: Exchange) -> int | None:
         said = exchange.extra.get("server") if exchange.extra is not None else None
         took = None if said is None else said.get(key)
         return None if took is None else round(took * 1e6)
 
-    return Metric(text, "ms", 10**6, measure, silent="without a broker's times", field=f"server.{key}")
+    return Metric(text, "ms", 10**6, measure_broker_time_ns, silent="without a broker's times", field=f"server.{key}")
 
 
 def _make_age_metric(text: str) -> Metric:

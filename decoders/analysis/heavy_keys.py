@@ -79,14 +79,14 @@ class HeavyKeys:
         """Whether the fold takes a key of this weight that it does not have; if not, it counts with the others."""
         if not self.left_out:
             return True
-        if weight < 2 and self._is_new_hash(hash(key)):
+        if weight < 2 and self._note_hash_if_new(hash(key)):
             self.left_out.add(key)
             return False
         if self._floor:
             self._begun.setdefault(key, self._floor)
         return True
 
-    def _is_new_hash(self, number: int) -> bool:
+    def _note_hash_if_new(self, number: int) -> bool:
         if number in self._once or number in self._once_before:
             return False
         if len(self._once) >= _ONCE_MAX:

@@ -91,7 +91,7 @@ def read_library(exchange: Exchange) -> str | None:
     return None if library is None else format_library(library)
 
 
-def read_connection(exchange: Exchange) -> str:
+def read_connection_addresses(exchange: Exchange) -> str:
     """The two addresses with their ports."""
     return f"{exchange.connection_info.client} → {exchange.connection_info.broker}"
 
@@ -241,7 +241,7 @@ def _make_reader_of_values(
 
     reader = RecordValueReader() if values is None else values
 
-    def read_values(exchange: Exchange) -> list[Any]:
+    def read_decoded_values(exchange: Exchange) -> list[Any]:
         found = (
             get(each.decoded, each.is_key)
             for each in decode_keys_and_values(exchange, reader, count=count)
@@ -249,7 +249,7 @@ def _make_reader_of_values(
         )
         return [value for value in found if value is not None]
 
-    return read_values
+    return read_decoded_values
 
 
 def _make_partition_key_reader(names: Sequence[str], bucket_ns: int, values: RecordValueReader | None) -> Keys:
@@ -257,7 +257,7 @@ def _make_partition_key_reader(names: Sequence[str], bucket_ns: int, values: Rec
     others = make_key_reader([name for name in names if name not in ("topic", "partition")], bucket_ns, values)
     place = [("topic", "partition").index(name) if name in ("topic", "partition") else None for name in names]
 
-    def keys(exchange: Exchange) -> Sequence[Key]:
+    def list_keys_of_partitions(exchange: Exchange) -> Sequence[Key]:
         found = _deduplicate_values(read_partitions(exchange))
         pairs = [(None, None) if pair is None else pair for pair in found]
         made = []
@@ -267,7 +267,7 @@ def _make_partition_key_reader(names: Sequence[str], bucket_ns: int, values: Rec
                 made.append(tuple([next(rest) if at is None else pair[at] for at in place]))
         return made
 
-    return keys
+    return list_keys_of_partitions
 
 
 def _deduplicate_values(values: Sequence[Any]) -> Sequence[Any]:

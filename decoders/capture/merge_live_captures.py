@@ -123,7 +123,7 @@ class LiveMerger:
         """The segments of a place that came too late so far."""
         return self._places[number].late
 
-    def take_segments(self, now_s: float) -> list[Segment]:
+    def take_due_segments(self, now_s: float) -> list[Segment]:
         """The segments whose turn it is, by time."""
         out: list[Segment] = []
         self.arrivals_s = {}
@@ -139,7 +139,7 @@ class LiveMerger:
         """All segments that wait, by time: there will be no more."""
         for place in self._places:
             place.is_open = False
-        return self.take_segments(0.0)
+        return self.take_due_segments(0.0)
 
     def _take_segments_of_place(self, number: int, out: list[Segment], now_s: float) -> bool:
         """Take the segments of the place whose turn it is, up to another's turn; False where none may go yet."""

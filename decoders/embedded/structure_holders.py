@@ -32,7 +32,7 @@ HOLDERS: Final[dict[tuple[int, Side], dict[str, str]]] = {
 
 
 def _make_structure_hook(structure_name: str) -> Callable[[bytes | None], Any]:
-    def show(data: bytes | None) -> Any:
+    def structure_to_json(data: bytes | None) -> Any:
         if data is None:
             return None
         from decoders.embedded import structure_or_stand_in_json  # loads the declarations
@@ -40,7 +40,7 @@ def _make_structure_hook(structure_name: str) -> Callable[[bytes | None], Any]:
         value = structure_or_stand_in_json(structure_name, data)
         return json_bytes(data) if value is None else value
 
-    return show
+    return structure_to_json
 
 
 def _metrics_json(data: bytes | None, codec: int | None) -> Any:

@@ -367,14 +367,14 @@ class ApiReader:
         except DecodeError:
             return None
 
-        def read(layout: Layout) -> tuple[tuple[Any, Any, int], int] | None:
+        def project_by_layout(layout: Layout) -> tuple[tuple[Any, Any, int], int] | None:
             try:
                 view, codes, after = self._get_projector(layout, side)(data, at, len(data))
             except (*CRUDE, DecodeError):  # generated code fails crudely; fields() says how
                 return None
             return (view, codes, after), after
 
-        found = self.try_layouts(side, data, read)
+        found = self.try_layouts(side, data, project_by_layout)
         if found is not None:
             (view, codes, after), layout = found
             remarks = self.list_remarks_of_sound_body(side, layout.plan, data, at, after)
@@ -431,11 +431,11 @@ class ApiReader:
         except DecodeError:
             return None
 
-        def read(layout: Layout) -> tuple[BodyReading, int] | None:
+        def read_by_walking_layout(layout: Layout) -> tuple[BodyReading, int] | None:
             reading = read_body_by_walking(side, layout.plan, data, at, early_layout=layout.early_layout)
             return None if reading is None else (reading, reading.after)
 
-        found = self.try_layouts(side, data, read)
+        found = self.try_layouts(side, data, read_by_walking_layout)
         if found is not None:
             return found[0]
         for layout in self.list_layouts(side)[:1]:
@@ -477,13 +477,13 @@ class ApiReader:
         missing = exchange.extra.get(side) if exchange.extra is not None else None
         if missing is None:
 
-            def read(layout: Layout) -> tuple[Any, int] | None:
+            def decode_by_layout(layout: Layout) -> tuple[Any, int] | None:
                 try:
                     return get_decoder(layout.plan)(data, self.find_body_offset(side, data), len(data))
                 except (*CRUDE, DecodeError):
                     return None
 
-            found = self.try_layouts(side, data, read)
+            found = self.try_layouts(side, data, decode_by_layout)
             if found is not None:
                 return found[0]
             reading = self.read_unusual_body(side, data)

@@ -107,7 +107,7 @@ def make_regex_test(kind: Kind, word: Word) -> Test:
 
 
 def _make_address_test(wanted: Network) -> Test:
-    def test(value: Any) -> bool:
+    def is_wanted_address(value: Any) -> bool:
         host, _, port = str(value).rpartition(":")
         if wanted.port is not None and port != wanted.port:
             return False
@@ -118,7 +118,7 @@ def _make_address_test(wanted: Network) -> Test:
         except ValueError:
             return False
 
-    return test
+    return is_wanted_address
 
 
 def _comparable_value(value: Any) -> Any:

@@ -165,7 +165,7 @@ class DecodedValueField(DecodedValueReading):
         prefilter_json = self._make_json_text_prefilter(passes)
         at = _KEY if self._parts[0] == "key" else _VALUE
 
-        def prefilter(row: Row) -> bool:
+        def may_record_pass(row: Row) -> bool:
             data: Any = row[at]
             if data.__class__ is not bytes or self._reader.has_schemas_of_unmarked_values:
                 return True
@@ -175,7 +175,7 @@ class DecodedValueField(DecodedValueReading):
                 return False
             return data[0] not in _OPENS_JSON or prefilter_json(data, 0, len(data))
 
-        return prefilter
+        return may_record_pass
 
     def make_batch_prefilter(self, passes: Callable[[Any], bool]) -> BatchTest:
         """A prefilter of plain batches: whether the prefilter of records may let one of theirs pass.
@@ -185,7 +185,7 @@ class DecodedValueField(DecodedValueReading):
         prefilter_json = self._make_json_text_prefilter(passes)
         of_keys = self._parts[0] == "key"
 
-        def prefilter(data: bytes, at: int, stop: int) -> bool:
+        def may_batch_pass(data: bytes, at: int, stop: int) -> bool:
             if self._reader.has_schemas_of_unmarked_values:
                 return True
             found = scan_first_bytes(data, at + SIZE, stop, _CLASSES, of_keys=of_keys)
@@ -195,7 +195,7 @@ class DecodedValueField(DecodedValueReading):
                 or (found & HAS_HEADERS and may_have_header_of_form(data, at, stop))
             )
 
-        return prefilter
+        return may_batch_pass
 
     def _make_json_text_prefilter(self, passes: Callable[[Any], bool]) -> BatchTest:
         def passes_also_as_number(value: Any) -> bool:

@@ -140,7 +140,7 @@ def _make_path_of_filter_field(text: str) -> RecordPath:
         return RecordPath(text, _make_entity_reader(field.row.entity), needs=field.make_atom(None).needs)
     named = field.row.kind == "error"
 
-    def values(row: Settled, _record: Record) -> list[Any]:
+    def read_filter_field(row: Settled, _record: Record) -> list[Any]:
         if row.kind != "exchange":
             return []
         found = get(row)
@@ -154,7 +154,9 @@ def _make_path_of_filter_field(text: str) -> RecordPath:
 
     set_value_reader = getattr(field.row.get, "set_value_reader", None)
     needs = field.make_atom(None).needs
-    return RecordPath(text, values, history=field.row.history, needs=needs, set_value_reader=set_value_reader)
+    return RecordPath(
+        text, read_filter_field, history=field.row.history, needs=needs, set_value_reader=set_value_reader
+    )
 
 
 def _cut_values_to_cell_size(found: Iterable[Any]) -> list[Any]:
@@ -182,16 +184,16 @@ def _make_entity_reader(entity: str) -> Callable[[Settled, Record], list[Any]]:
     """A function that gives the names of an entity (topics, groups …) in both sides, each once."""
 
     @cache
-    def sides(api_key: int) -> tuple[Side, ...]:
+    def list_sides_with_entity(api_key: int) -> tuple[Side, ...]:
         return tuple(side for side in SIDES if entity_name_paths(api_key, side, entity))
 
-    def values(row: Settled, _record: Record) -> list[Any]:
+    def read_entity_names(row: Settled, _record: Record) -> list[Any]:
         if row.kind != "exchange" or row.api_key is None:
             return []
-        found = {name: None for side in sides(row.api_key) for name in entity_names(row, side, entity)}
+        found = {name: None for side in list_sides_with_entity(row.api_key) for name in entity_names(row, side, entity)}
         return [_scalar_in_json_form(name) for name in found]
 
-    return values
+    return read_entity_names
 
 
 def _make_body_path(text: str, head: str, path: str, *, names: bool) -> RecordPath:
@@ -201,21 +203,21 @@ def _make_body_path(text: str, head: str, path: str, *, names: bool) -> RecordPa
         raise FilterError(f"no {head} has a field {path!r}", 1, word=text, candidates=others)
 
     @cache
-    def steps_in(api_key: int) -> list[tuple[FieldPathStep, ...]]:
+    def list_steps_in_api(api_key: int) -> list[tuple[FieldPathStep, ...]]:
         spelt = spellings_of_path(api_key, side, _part_declared_by_kafka(path))
         rest = path[len(_part_declared_by_kafka(path)) :]
         return [parse_field_path(each.removesuffix("[]") + rest if rest else each.removesuffix("[]")) for each in spelt]
 
-    def values(row: Settled, record: Record) -> list[Any]:
+    def read_body_values(row: Settled, record: Record) -> list[Any]:
         if row.kind != "exchange" or row.api_key is None:
             return []
         found = _flatten_lists(
-            value for steps in steps_in(row.api_key) for value in values_at_path(record[side], steps)
+            value for steps in list_steps_in_api(row.api_key) for value in values_at_path(record[side], steps)
         )
         sets = set(number_word_sets_at(row.api_key, side, path).values()) if names else None
         return [_append_word_to_number(value, *sets) for value in found] if sets and len(sets) == 1 else found
 
-    return RecordPath(text, values, whole=True)
+    return RecordPath(text, read_body_values, whole=True)
 
 
 def _append_word_to_number(value: Any, means: str) -> Any:

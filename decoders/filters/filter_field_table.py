@@ -179,24 +179,24 @@ def _software_name_or_version(exchange: Exchange, part: str) -> str | None:
 def _make_history_field(name: str, part: str) -> FieldRow:
     """The field of a part of what an exchange means by those before it."""
 
-    def get(exchange: Exchange) -> Any:
+    def get_history_part(exchange: Exchange) -> Any:
         said = exchange.extra.get(name) if exchange.extra else None
         return said.get(part) if isinstance(said, dict) else None
 
     kind: Kind = (
         "number" if part in ("generation", "producer_id", "epoch") or (name, part) == ("node", "id") else "text"
     )
-    return FieldRow(S, kind, get, _HISTORY[name, part], history=True)
+    return FieldRow(S, kind, get_history_part, _HISTORY[name, part], history=True)
 
 
 def _make_server_field(part: str, kind: Kind, text: str) -> FieldRow:
     """The field of a part of what the broker's own request log says of an exchange."""
 
-    def get(exchange: Exchange) -> Any:
+    def get_server_part(exchange: Exchange) -> Any:
         said = exchange.extra.get("server") if exchange.extra else None
         return said.get(part) if isinstance(said, dict) else None
 
-    return FieldRow(S, kind, get, text)
+    return FieldRow(S, kind, get_server_part, text)
 
 
 def _read_fault_parts(exchange: Exchange, part: str) -> list[Any]:
@@ -384,11 +384,11 @@ def _make_metric_field(metric: Metric, name: str) -> FieldRow:
     if name.startswith("server."):
         return _make_server_field(name.partition(".")[2], "number", text)
 
-    def get(exchange: Exchange) -> float | None:
+    def get_metric(exchange: Exchange) -> float | None:
         value = metric.measure(exchange)
         return None if value is None else value / metric.per_unit
 
-    return FieldRow(R, "number", get, text, needs=lambda api_key, side: tuple(metric.needs(api_key, side)))
+    return FieldRow(R, "number", get_metric, text, needs=lambda api_key, side: tuple(metric.needs(api_key, side)))
 
 
 for _name, _metric in METRICS.items():

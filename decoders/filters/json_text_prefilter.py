@@ -43,7 +43,7 @@ def make_json_text_prefilter(name: str, passes: Callable[[Any], bool]) -> Callab
     event, payload = _SHOWN_OTHERWISE
     escape, loads, no_json = _ESCAPE_OF_LETTERS, orjson.loads, orjson.JSONDecodeError
 
-    def prefilter(data: bytes, at: int, stop: int) -> bool:
+    def may_text_pass(data: bytes, at: int, stop: int) -> bool:
         find = data.find
         if find(escape, at, stop) >= 0 or find(event, at, stop) >= 0 or find(payload, at, stop) >= 0:
             return True
@@ -59,4 +59,4 @@ def make_json_text_prefilter(name: str, passes: Callable[[Any], bool]) -> Callab
                     return True
         return False
 
-    return prefilter
+    return may_text_pass

@@ -603,7 +603,7 @@ def _find_body_field(word: Word, name: str, first: str, path: str) -> _FilterFie
         text = f"no {first} has a field {path!r}"
         raise FilterError(text, word.at + 1, word=name, candidates=others)
 
-    def get(exchange: Exchange) -> Any:
+    def get_body_values(exchange: Exchange) -> Any:
         view = exchange.view(side)
         if not isinstance(view, dict) or exchange.api_key is None:
             return None
@@ -618,14 +618,14 @@ def _find_body_field(word: Word, name: str, first: str, path: str) -> _FilterFie
         return _conceal_secrets_in_messages(exchange, values) if tells and values else values
 
     tells = path.rpartition(".")[2].partition("[")[0] == MESSAGE
-    return _FilterField(name, FieldRow(phase, "any", get, f"a field of the {side}"), (side,), path)
+    return _FilterField(name, FieldRow(phase, "any", get_body_values, f"a field of the {side}"), (side,), path)
 
 
 def _conceal_secrets_in_messages(exchange: Exchange, messages: list[Any]) -> list[Any]:
     """Error messages without the secrets of the exchange that a broker repeats in them."""
-    from decoders.messages.build_body_json import make_conceal_of_exchange
+    from decoders.messages.build_body_json import make_concealer_of_exchange
 
-    conceal = make_conceal_of_exchange(exchange)
+    conceal = make_concealer_of_exchange(exchange)
     return [conceal(each) if conceal and isinstance(each, str) else each for each in messages]
 
 

@@ -446,7 +446,7 @@ _SHOWN: Final = Options(deferred=True)
 _CLEAR: Final = Options(reveal_secrets=True, deferred=True)
 
 
-def make_conceal_of_exchange(exchange: Exchange) -> Conceal | None:
+def make_concealer_of_exchange(exchange: Exchange) -> Conceal | None:
     """The function that takes the secrets of an exchange out of a text; None without secrets that could be repeated.
 
     A broker that refuses a value says why, and repeats the value (`Invalid value … for configuration …`), even where
@@ -458,10 +458,10 @@ def make_conceal_of_exchange(exchange: Exchange) -> Conceal | None:
     """
     if exchange._api_reader.key not in ECHOING or exchange.response_raw is None:
         return None
-    return _make_conceal_of_bodies(exchange, {side: read_body_json(exchange, side, _SHOWN)[0] for side in SIDES})
+    return _make_concealer_of_bodies(exchange, {side: read_body_json(exchange, side, _SHOWN)[0] for side in SIDES})
 
 
-def _make_conceal_of_bodies(exchange: Exchange, shown_bodies: Mapping[str, Any]) -> Conceal | None:
+def _make_concealer_of_bodies(exchange: Exchange, shown_bodies: Mapping[str, Any]) -> Conceal | None:
     """The function that takes an exchange's secrets out of a text; `shown_bodies`: by side, secrets redacted."""
     answer = exchange.response_raw or b""
     if not _is_request_whole(exchange):
@@ -489,7 +489,7 @@ def conceal_echoed_secrets(exchange: Exchange, request: Any, response: Any) -> b
     """
     if not any(isinstance(each, dict) and each.get(MESSAGE) for each in _walk_nested_values(response)):
         return False
-    conceal = _make_conceal_of_bodies(exchange, {"request": request, "response": response})
+    conceal = _make_concealer_of_bodies(exchange, {"request": request, "response": response})
     if conceal is not None:
         _conceal_error_messages(response, conceal)
     return conceal is redact_whole_text

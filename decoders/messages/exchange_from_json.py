@@ -406,21 +406,21 @@ def _read_element(field: PlanField, value: Any, path: str, whole: bool, nulls: b
 
 
 def _make_type_check(*types: type) -> Callable[[Any, str], Any]:
-    def check(value: Any, path: str) -> Any:
+    def check_type(value: Any, path: str) -> Any:
         if value.__class__ not in types:
             raise ValueError(f"{path} is {quote_json(value)}")
         return value
 
-    return check
+    return check_type
 
 
 def _make_range_check(low: int, high: int) -> Callable[[Any, str], Any]:
-    def check(value: Any, path: str) -> Any:
+    def check_range(value: Any, path: str) -> Any:
         if value.__class__ is not int or not low <= value <= high:
             raise ValueError(f"{path} is {quote_json(value)}")
         return value
 
-    return check
+    return check_range
 
 
 def _read_float(value: Any, path: str) -> Any:

@@ -418,7 +418,7 @@ def guess_request(frame: bytes) -> list[Candidate]:
         return []
     kinds = (Kind(head.api_key, Versions(head.api_version, head.api_version)),)
 
-    def read(layout: Layout) -> tuple[tuple[dict[str, Any], int], int] | None:
+    def read_whole_body(layout: Layout) -> tuple[tuple[dict[str, Any], int], int] | None:
         walker = LargeWalker(frame) if len(frame) > BODY_WHOLE_MAX else Walker(frame)
         try:
             after = walker.read(layout.plan, head.body, len(frame))
@@ -426,7 +426,7 @@ def guess_request(frame: bytes) -> list[Candidate]:
             return None
         return (walker.root, after), after
 
-    found = ApiReader(head.api_key, head.api_version, Needs()).try_layouts("request", frame, read)
+    found = ApiReader(head.api_key, head.api_version, Needs()).try_layouts("request", frame, read_whole_body)
     if found is None:
         return []
     (root, after), (plan, early_layout) = found
@@ -444,9 +444,9 @@ def guess_request(frame: bytes) -> list[Candidate]:
 
 def guess_response(frame: bytes, keys: Iterable[int] | None = None) -> list[Candidate]:
     """The responses that a frame with its size field may be, best first; of the APIs `keys` only, if given."""
-    found = _find_fitting_layouts(frame, _group_response_layouts(), keys)
+    found = _find_fitting_layouts(frame, _group_api_versions_by_response_layout(), keys)
     if not found:
-        found = _find_fitting_layouts(frame, _group_early_response_layouts(), keys)
+        found = _find_fitting_layouts(frame, _list_early_response_layouts(), keys)
     return sorted(found, key=lambda candidate: -candidate.score)
 
 
@@ -583,7 +583,7 @@ def _read_whole_frame_by_layout(plan: Plan, frame: bytes, at: int) -> LayoutRead
 
 
 @cache
-def _group_response_layouts() -> tuple[WireForm, ...]:
+def _group_api_versions_by_response_layout() -> tuple[WireForm, ...]:
     """Every response layout once, with the API versions that have it."""
     variants: dict[tuple[object, ...], dict[object, tuple[Plan, list[Kind]]]] = {}
     for key in KEYS:
@@ -608,7 +608,7 @@ def _make_variant(plan: Plan, kinds: list[Kind]) -> Variant:
 
 
 @cache
-def _group_early_response_layouts() -> tuple[WireForm, ...]:
+def _list_early_response_layouts() -> tuple[WireForm, ...]:
     """Every early-access layout of responses, with its API version."""
     groups = []
     for key in KEYS:

@@ -44,12 +44,12 @@ def decode_structures_in_records(
 def _change_each_struct(holder: dict[str, Any], name: str, change: Callable[[dict[str, Any]], None]) -> None:
     """Apply a change to each struct of a list; of a deferred list, once the struct is read."""
 
-    def change_all(structs: list[Any]) -> None:
+    def change_all_structs(structs: list[Any]) -> None:
         for each in structs:
             if isinstance(each, dict):
                 change(each)
 
-    _change_list_of_structs(holder, name, change_all)
+    _change_list_of_structs(holder, name, change_all_structs)
 
 
 def _change_list_of_structs(holder: dict[str, Any], name: str, change: _Change) -> None:

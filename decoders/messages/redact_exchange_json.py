@@ -59,7 +59,7 @@ class _Redaction:
         self._metadata = False
 
     def find_concealer(self, record: Json) -> Conceal | None:
-        """The function that takes secrets out of error messages (make_conceal_of_exchange); None: there are none."""
+        """The function that takes secrets out of error messages (make_concealer_of_exchange); None: there are none."""
         undecoded = record.get("undecoded")
         if record.get("guessed") or (isinstance(undecoded, dict) and "request" in undecoded):
             return redact_whole_text

@@ -15,7 +15,7 @@ from decoders.messages.build_body_json import (
     PLAIN,
     Options,
     conceal_echoed_secrets,
-    make_conceal_of_exchange,
+    make_concealer_of_exchange,
     read_body_json,
 )
 from decoders.messages.exchange_json import undecoded_json, with_number_words
@@ -70,9 +70,9 @@ def is_readable_message(alone: SingleMessage) -> bool:
     )
 
 
-def make_conceal_of_message(alone: SingleMessage) -> Conceal | None:
+def make_concealer_of_message(alone: SingleMessage) -> Conceal | None:
     """The function that takes the secrets of a response out of its error messages; None where there are none."""
-    return make_conceal_of_exchange(_make_exchange_of_message(alone))
+    return make_concealer_of_exchange(_make_exchange_of_message(alone))
 
 
 def header_size(side: Side, key: int, version: int) -> int:

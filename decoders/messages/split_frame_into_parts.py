@@ -139,7 +139,7 @@ def _split_body(
     hidden = not showing.reveal and (echoing or layouts_have_secrets(api_reader.key, layouts))
     failures: list[tuple[Plan, Walker, DecodeError]] = []
 
-    def read(layout: Layout) -> tuple[tuple[Walker, int], int] | None:
+    def walk_layout(layout: Layout) -> tuple[tuple[Walker, int], int] | None:
         walker = Walker(data, [])
         try:
             after = walker.read(layout.plan, at, len(data))
@@ -150,7 +150,7 @@ def _split_body(
             failures.append((layout.plan, walker, make_trailing_error(after, len(data))))
         return (walker, after), after
 
-    best = api_reader.try_layouts(side, data, read, stable_only=missing is not None)
+    best = api_reader.try_layouts(side, data, walk_layout, stable_only=missing is not None)
     if best is not None:
         (walker, after), (plan, early_layout) = best
         parts = _iterate_body_parts(api_reader, side, data, plan, walker, showing)

@@ -169,7 +169,7 @@ class Fetches:
         committed_only = call.body.get("isolation_level", 0) == 1
         end = log.last_stable_offset if committed_only else log.end
         # Before version 3 brokers cut off a batch that does not fit, its client asks for more bytes. Whole is better.
-        found = log.read(offset, size, end, at_least_one=first)
+        found = log.read_batches(offset, size, end, at_least_one=first)
         if committed_only:
             row["aborted_transactions"] = [
                 {"producer_id": abort.producer_id, "first_offset": abort.first_offset}

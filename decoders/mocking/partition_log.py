@@ -175,7 +175,7 @@ class PartitionLog:
             data = encode_batch([], Batch(base_offset=self.end, last_offset=end - 1, partition_leader_epoch=0))
             self.add_batch(StoredBatch(self.end, end - 1, data))
 
-    def read(self, offset: int, size: int, limit: int, *, at_least_one: bool) -> list[StoredBatch]:
+    def read_batches(self, offset: int, size: int, limit: int, *, at_least_one: bool) -> list[StoredBatch]:
         """The batches from the one that holds `offset` on, up to a number of bytes and before `limit`."""
         at = self._find_batch_index(offset)
         found: list[StoredBatch] = []

@@ -174,14 +174,14 @@ def _add_records_json(
 
 
 def _make_redacting_json_maker(hide: Callable[[bytes], bool]) -> Callable[[bytes], object]:
-    def show(value: bytes) -> object:
+    def redact_or_show_value(value: bytes) -> object:
         if not hide(value):
             return json_bytes(value)
         _, name = structures_of_record("__cluster_metadata", None, value)
         shown = None if name is None else embedded_structure_json(name, value)  # with its secrets redacted
         return {"redacted": len(value)} if shown is None else shown
 
-    return show
+    return redact_or_show_value
 
 
 def _record_headers_json(headers: tuple[Header, ...]) -> list[dict[str, Any]]:

@@ -43,14 +43,14 @@ def make_short_unpack_table(form: str, after: str, bias: int) -> list[Unpack]:
     """unpack_from functions by size: entry n unpacks n - bias items of `form`, then `after`; made on first use."""
     entries: list[Unpack] = []
 
-    def maker(number: int) -> Unpack:
-        def first(buf: bytes, at: int) -> tuple[Any, ...]:
+    def make_self_replacing_entry(number: int) -> Unpack:
+        def replace_entry_and_unpack(buf: bytes, at: int) -> tuple[Any, ...]:
             entries[number] = unpack = Struct(_make_struct_format(form, number - bias, after)).unpack_from
             return unpack(buf, at)
 
-        return first
+        return replace_entry_and_unpack
 
-    entries += [maker(number) for number in range(SHORT)]
+    entries += [make_self_replacing_entry(number) for number in range(SHORT)]
     return entries
 
 

@@ -212,11 +212,11 @@ class DecoderSource:
         shift = body.shift
         body.shift = 0
 
-        def make(start: str, size: str) -> list[str]:
+        def make_value_lines(start: str, size: str) -> list[str]:
             return [f"{value} = {form.format(start=start, size=size)}"] if form else []
 
         with body.indented_block(f"if {body.condition_of_short_size(size)}:" if compact else f"if {size} >= 0:"):
-            body.put_lines(*make(format_sum_expression("at", shift), f"{size} - 1" if compact else size))
+            body.put_lines(*make_value_lines(format_sum_expression("at", shift), f"{size} - 1" if compact else size))
             body.put_lines(f"at += {format_sum_expression(size, shift - compact)}")
         if nullable:
             with body.indented_block(f"elif not {size}:" if compact else f"elif {size} == -1:"):
@@ -234,7 +234,7 @@ class DecoderSource:
                 with body.indented_block(f"if {size} < 0:"):
                     body.put_lines(f"{value} = None")
                 with body.indented_block("else:"):
-                    body.put_lines(*make("at", size), f"at += {size}")
+                    body.put_lines(*make_value_lines("at", size), f"at += {size}")
         return value if form else None
 
     def _put_struct_field(self, body: Body, inner: PlanField, want: Want, path: str, place: str) -> str | None:

@@ -269,15 +269,15 @@ def make_getter(path: str) -> Get:
 
 
 def _make_struct_getter(name: str, inner: Get) -> Get:
-    def get(view: Any) -> Any:
+    def get_inside_struct(view: Any) -> Any:
         value = view.get(name)
         return inner(value) if isinstance(value, dict) else None
 
-    return get
+    return get_inside_struct
 
 
 def _make_element_getter(name: str, index: int, inner: Get | None) -> Get:
-    def get(view: Any) -> Any:
+    def get_inside_element(view: Any) -> Any:
         items = view.get(name)
         if not isinstance(items, list) or index >= len(items):
             return None
@@ -286,11 +286,11 @@ def _make_element_getter(name: str, index: int, inner: Get | None) -> Get:
             return item
         return inner(item) if isinstance(item, dict) else None
 
-    return get
+    return get_inside_element
 
 
 def _make_array_getter(name: str, inner: Get) -> Get:
-    def get(view: Any) -> Any:
+    def get_inside_elements(view: Any) -> Any:
         items = view.get(name)
         if not items:
             return items
@@ -301,4 +301,4 @@ def _make_array_getter(name: str, inner: Get) -> Get:
             return [value for values in found for value in values]
         return found
 
-    return get
+    return get_inside_elements

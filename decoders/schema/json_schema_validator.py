@@ -204,9 +204,9 @@ class _Compiler:
     def _compile_any_of(self, schema: Schema) -> Check:
         branches = [(self._list_types_of_schema(each), self.compile_check(each)) for each in schema["anyOf"]]
         wanted = " or ".join(dict.fromkeys(word for each in schema["anyOf"] for word in self._list_type_words(each)))
-        by_type = {kind: tuple(check for kinds, check in branches if kind in kinds) for kind in _ALL}
+        by_type = {kind: tuple(check_any_of for kinds, check_any_of in branches if kind in kinds) for kind in _ALL}
 
-        def check(value: Any) -> Misfit | None:
+        def check_any_of(value: Any) -> Misfit | None:
             misfit = None
             for each in by_type[value.__class__]:
                 misfit = each(value)
@@ -214,7 +214,7 @@ class _Compiler:
                     return None
             return misfit or Misfit(value, wanted)
 
-        return check
+        return check_any_of
 
     def _list_types_of_schema(self, schema: Schema) -> frozenset[type]:
         """The types that a schema names."""
@@ -236,7 +236,7 @@ class _Compiler:
             self._compile_property_rule(schema["items"]) if "items" in schema else (_ALL, _accept_any_value)
         )
 
-        def check(value: Any) -> Misfit | None:
+        def check_array(value: Any) -> Misfit | None:
             if value.__class__ is not list:
                 return None
             if len(value) < low or (high is not None and len(value) > high):
@@ -249,7 +249,7 @@ class _Compiler:
                         return misfit.add_step(index)
             return None
 
-        return check
+        return check_array
 
     def _compile_object(self, schema: Schema) -> Check:
         rules = {name: self._compile_property_rule(each) for name, each in schema.get("properties", {}).items()}
@@ -273,20 +273,20 @@ class _Compiler:
         condition = self.compile_check(schema["if"])
         then, otherwise = self.compile_check(schema.get("then", {})), self.compile_check(schema.get("else", {}))
 
-        def check(value: Any) -> Misfit | None:
+        def check_condition(value: Any) -> Misfit | None:
             return then(value) if condition(value) is None else otherwise(value)
 
-        return check
+        return check_condition
 
     def _compile_not(self, schema: Schema) -> Check:
         inner = self.compile_check(schema)
         names = ", ".join(schema.get("required", ()))
         otherwise = f"has {names}" if names else "is what it must not be"
 
-        def check(value: Any) -> Misfit | None:
+        def check_not(value: Any) -> Misfit | None:
             return Misfit(None, "", otherwise) if inner(value) is None else None
 
-        return check
+        return check_not
 
 
 def _make_properties_check(
@@ -295,7 +295,7 @@ def _make_properties_check(
     """The check of an object's properties; `rule_of` finds the rules of those that are not in `rules`."""
     needed = frozenset(required)
 
-    def check(value: Any) -> Misfit | None:
+    def check_properties(value: Any) -> Misfit | None:
         if value.__class__ is not dict:
             return None
         if len(value) < least:
@@ -312,35 +312,35 @@ def _make_properties_check(
                     return misfit.add_step(name)
         return None
 
-    return check
+    return check_properties
 
 
 def _make_given_properties_check(rules: Mapping[str, Rule]) -> Check:
     """The check of some properties, and of nothing else: mostly of a condition."""
-    few = tuple((name, types, check) for name, (types, check) in rules.items())
+    few = tuple((name, types, check_given_properties) for name, (types, check_given_properties) in rules.items())
 
-    def check(value: Any) -> Misfit | None:
+    def check_given_properties(value: Any) -> Misfit | None:
         if value.__class__ is dict:
-            for name, types, check in few:
+            for name, types, check_given_properties in few:
                 if name in value and value[name].__class__ not in types:
-                    misfit = check(value[name])
+                    misfit = check_given_properties(value[name])
                     if misfit is not None:
                         return misfit.add_step(name)
         return None
 
-    return check
+    return check_given_properties
 
 
 def _make_rule_finder(check_name: Check, patterns: list[tuple[re.Pattern[str], Rule]], others: Rule | None) -> FindRule:
     """The function that finds the rule of a property that the schema does not name."""
 
-    def find(name: str) -> Rule:
+    def find_rule_of_property(name: str) -> Rule:
         misfit = check_name(name)
         if misfit is not None:
             return _NONE, lambda _value: Misfit(None, "", "is a key that the schema does not allow")
         return next((rule for pattern, rule in patterns if pattern.search(name)), others or _UNNAMED)
 
-    return find
+    return find_rule_of_property
 
 
 def _check_nesting_depth(value: Any) -> Misfit | None:
@@ -356,14 +356,14 @@ def _accept_any_value(_value: Any) -> None:
 
 
 def _make_all_of_check(checks: tuple[Check, ...]) -> Check:
-    def check(value: Any) -> Misfit | None:
+    def check_all_of(value: Any) -> Misfit | None:
         for each in checks:
             misfit = each(value)
             if misfit is not None:
                 return misfit
         return None
 
-    return check
+    return check_all_of
 
 
 def _python_types_of_names(names: str | list[str]) -> tuple[type, ...]:
@@ -376,12 +376,12 @@ def _make_enum_check(values: list[Any]) -> Check:
     types = frozenset(value.__class__ for value in values)
     wanted = f"{'one of ' if len(values) > 1 else ''}{' '.join(quote_json(value) for value in values)}"
 
-    def check(value: Any) -> Misfit | None:
+    def check_enum(value: Any) -> Misfit | None:
         if value.__class__ in types and (value.__class__, value) in allowed:
             return None
         return Misfit(value, wanted)
 
-    return check
+    return check_enum
 
 
 def _make_scalar_check(schema: Schema) -> Check:
@@ -394,7 +394,7 @@ def _make_scalar_check(schema: Schema) -> Check:
     edges = _describe_range(at_least, at_most)
     check_text = _make_text_check(schema) if schema.keys() & _OF_TEXT else _accept_any_value
 
-    def check(value: Any) -> Misfit | None:
+    def check_scalar(value: Any) -> Misfit | None:
         kind = value.__class__
         if kind not in types:
             return Misfit(value, wanted)
@@ -404,7 +404,7 @@ def _make_scalar_check(schema: Schema) -> Check:
             return Misfit(value, edges)
         return None
 
-    return check
+    return check_scalar
 
 
 def _describe_range(low: float, high: float) -> str:
@@ -425,7 +425,7 @@ def _make_text_check(schema: Schema) -> Check:
     form = schema.get("description") or f"of the form {schema.get('pattern')}"
     is_base64 = schema.get("contentEncoding") == "base64"
 
-    def check(value: Any) -> Misfit | None:
+    def check_text(value: Any) -> Misfit | None:
         if len(value) < least:
             return Misfit(None, "", "is empty")
         if search is not None and search(value) is None:
@@ -437,4 +437,4 @@ def _make_text_check(schema: Schema) -> Check:
                 return Misfit(value, "base64")
         return None
 
-    return check
+    return check_text

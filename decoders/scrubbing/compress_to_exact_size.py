@@ -133,7 +133,7 @@ def _make_lz4_forms(magic: int, size: int) -> Iterator[Form]:
     switch = (False, True)
     for block_size, level, sized, checked, blocks_checked in product(blocks, _LZ4_LEVELS, switch, switch, switch):
 
-        def form(
+        def compress_as_lz4_frame(
             plain: bytes,
             block_size: int = block_size,
             level: int = level,
@@ -155,7 +155,7 @@ def _make_lz4_forms(magic: int, size: int) -> Iterator[Form]:
             at = 14 if sized else 6
             return made[:at] + bytes((compute_descriptor_checksum(made[:at]),)) + made[at + 1 :]
 
-        yield form
+        yield compress_as_lz4_frame
 
 
 def _make_snappy_forms(like: bytes) -> Iterator[Form]:
@@ -165,14 +165,14 @@ def _make_snappy_forms(like: bytes) -> Iterator[Form]:
         return
     for most in _SNAPPY_BLOCKS:
 
-        def form(plain: bytes, most: int = most) -> bytes:
+        def compress_as_snappy_stream(plain: bytes, most: int = most) -> bytes:
             out = [_SNAPPY]
             for at in range(0, len(plain), most):
                 block = bytes(cramjam.snappy.compress_raw(plain[at : at + most]))
                 out += (len(block).to_bytes(4, "big"), block)
             return b"".join(out)
 
-        yield form
+        yield compress_as_snappy_stream
 
 
 def _widen_snappy(packed: bytes, by_bytes: int) -> bytes | None:

@@ -279,10 +279,10 @@ class NameReplacer:
     def _replace_software_version(self, text: str) -> str:
         """The replacement for the version of a program: numbers and known words stay."""
 
-        def change(found: re.Match[str]) -> str:
+        def replace_word(found: re.Match[str]) -> str:
             return found[0] if found[0].lower() in _VERSION_WORDS else self._replace_name(found[0])
 
-        made = _VERSION_PARTS.sub(change, text)
+        made = _VERSION_PARTS.sub(replace_word, text)
         self.kept.add(made)
         return made
 

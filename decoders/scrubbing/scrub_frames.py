@@ -320,7 +320,7 @@ class _FrameScrubber:
     def _scrub_body(self, out: bytearray, data: bytes, at: int, end: int) -> None:
         cut = end > len(data)
 
-        def read(layout: Layout) -> tuple[tuple[_TextWalker, int], int] | None:
+        def walk_texts_of_layout(layout: Layout) -> tuple[tuple[_TextWalker, int], int] | None:
             texts = _TextWalker(data, at)
             try:
                 after = texts.read(layout.plan, at, end)
@@ -331,7 +331,7 @@ class _FrameScrubber:
             after = min(after, len(data))
             return (texts, after), after
 
-        best = self._api_reader.try_layouts(self._side, data, read, stable_only=cut)
+        best = self._api_reader.try_layouts(self._side, data, walk_texts_of_layout, stable_only=cut)
         if best is None:
             self._overwrite_unreadable(out, at, self._bytes_that_determine_next_frames(data, at))
             return

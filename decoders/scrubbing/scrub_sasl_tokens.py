@@ -68,7 +68,7 @@ def _scrub_scram_message(data: bytes, names: NameReplacer) -> bytes:
     if not _SCRAM.match(data):
         return names.overwrite_secret(data)
 
-    def change(found: re.Match[bytes]) -> bytes:
+    def scrub_pair(found: re.Match[bytes]) -> bytes:
         pair = found[0]
         if _SAID.fullmatch(pair):
             names.kept.add(pair.decode())
@@ -79,18 +79,18 @@ def _scrub_scram_message(data: bytes, names: NameReplacer) -> bytes:
         letter, _, value = pair.partition(b"=")
         return letter + b"=" + _SIGNS.sub(FILLER, value)
 
-    return _PAIR.sub(change, data)
+    return _PAIR.sub(scrub_pair, data)
 
 
 def _scrub_oauthbearer_message(data: bytes, names: NameReplacer) -> bytes:
     """An OAUTHBEARER message (pairs of a name and a value, each after a byte 1) with its values overwritten."""
 
-    def change(found: re.Match[bytes]) -> bytes:
+    def overwrite_pair_value(found: re.Match[bytes]) -> bytes:
         names.kept.add(found[1].decode())
         names.overwrite_secret(found[2])
         return found[1] + _SIGNS.sub(FILLER, found[2])
 
-    return _BEARER.sub(change, data)
+    return _BEARER.sub(overwrite_pair_value, data)
 
 
 def _gssapi_header_size(data: bytes) -> int:

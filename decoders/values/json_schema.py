@@ -180,7 +180,7 @@ class _JsonCheck:
     def check_combinations(
         self, home: JsonSchema, schema: Mapping[str, Any], value: Any, path: str, depth: int
     ) -> str | None:
-        def fits(inner: Any) -> bool:
+        def fits_schema(inner: Any) -> bool:
             return self.find_misfit(home, inner, value, path, depth + 1) is None
 
         place = path or "the value"
@@ -188,14 +188,14 @@ class _JsonCheck:
             found = self.find_misfit(home, inner, value, path, depth + 1)
             if found is not None:
                 return found
-        if (some := _list_or_empty(schema, "anyOf")) and not any(map(fits, some)):
+        if (some := _list_or_empty(schema, "anyOf")) and not any(map(fits_schema, some)):
             return f"{place}: fits none of anyOf"
-        if (one := _list_or_empty(schema, "oneOf")) and sum(map(fits, one)) != 1 and self.left >= 0:
+        if (one := _list_or_empty(schema, "oneOf")) and sum(map(fits_schema, one)) != 1 and self.left >= 0:
             return f"{place}: fits not exactly one of oneOf"
-        if "not" in schema and self.left >= 0 and fits(schema["not"]) and self.left >= 0:
+        if "not" in schema and self.left >= 0 and fits_schema(schema["not"]) and self.left >= 0:
             return f"{place}: fits what it must not"
         if "if" in schema:
-            branch = schema.get("then" if fits(schema["if"]) else "else", True)
+            branch = schema.get("then" if fits_schema(schema["if"]) else "else", True)
             return self.find_misfit(home, branch, value, path, depth + 1)
         return None
 

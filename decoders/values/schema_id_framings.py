@@ -113,15 +113,15 @@ def read_message_indexes(data: bytes, at: int) -> list[tuple[list[int], int]]:
 
 
 def _read_message_index_path(data: bytes, at: int, *, zigzag: bool) -> tuple[list[int], int]:
-    def read(place: int) -> tuple[int, int]:
+    def read_index(place: int) -> tuple[int, int]:
         return read_long(data, place) if zigzag else read_varint_64(data, place, len(data))
 
-    count, at = read(at)
+    count, at = read_index(at)
     if not 0 <= count <= _INDEXES_MAX:
         raise Malformed(f"{count} message indexes", offset=at)
     path = []
     for _ in range(count):
-        index, at = read(at)
+        index, at = read_index(at)
         path.append(index)
     return path or [0], at
 

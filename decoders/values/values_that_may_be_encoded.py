@@ -298,9 +298,9 @@ def may_be_encoded(head: bytes, size: int) -> bool:
     if first >= 0x80:
         return begins_as_binary_json(head, size) or head.startswith(_MARKS)
     if first in b" \t\r\n":
-        return head.lstrip()[:1] in (b"{", b"[", b"") or _begins_as_message(head, size)
+        return head.lstrip()[:1] in (b"{", b"[", b"") or _begins_as_protobuf_message(head, size)
     if first in _TAGS:
-        return _begins_as_message(head, size)
+        return _begins_as_protobuf_message(head, size)
     if first == 0:
         schema_id = int.from_bytes(head[1:5], "big")
         return size >= 5 and schema_id <= SCHEMA_ID_MAX and (schema_id > 0 or size > _LONG_ID_SIZE)
@@ -313,7 +313,7 @@ def may_be_encoded(head: bytes, size: int) -> bool:
     return head.startswith(_MARKS)
 
 
-def _begins_as_message(head: bytes, size: int) -> bool:
+def _begins_as_protobuf_message(head: bytes, size: int) -> bool:
     """Whether the first fields of a message of Protobuf can be read as guess_message.py demands of a whole one."""
     if size < _LEAST_MESSAGE:
         return False

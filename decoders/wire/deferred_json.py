@@ -169,13 +169,13 @@ def split_deferred(value: Any) -> tuple[list[bytes], list[Deferred]]:
 
     deferred: list[Deferred] = []
 
-    def mark(part: object) -> Any:
+    def collect_deferred_part(part: object) -> Any:
         if not isinstance(part, Deferred):
             raise TypeError(f"no JSON of {part.__class__.__name__}")
         deferred.append(part)
         return orjson.Fragment(_MARK)
 
-    data = orjson.dumps(value, mark)
+    data = orjson.dumps(value, collect_deferred_part)
     return (data.split(_MARK) if deferred else [data]), deferred
 
 

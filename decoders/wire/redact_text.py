@@ -49,14 +49,14 @@ def _make_concealer_of_few_values(values: list[str]) -> Conceal:
     # Most texts repeat no secret, and searching for each costs less than compiling a pattern.
     pattern: list[re.Pattern[str]] = []
 
-    def conceal(text: str) -> str:
+    def conceal_few_values(text: str) -> str:
         if not any(map(text.__contains__, values)):
             return text
         if not pattern:
             pattern.append(_pattern_of_values(values))
         return pattern[0].sub(_redact_match, text)
 
-    return conceal
+    return conceal_few_values
 
 
 def _make_concealer_of_many_values(values: list[str]) -> Conceal:
@@ -65,7 +65,7 @@ def _make_concealer_of_many_values(values: list[str]) -> Conceal:
         size = min(len(value), _ANYWHERE)
         by_head.setdefault(size, {}).setdefault(value[:size], []).append(value)
 
-    def conceal(text: str) -> str:
+    def conceal_many_values(text: str) -> str:
         found = {
             value
             for size, heads in by_head.items()
@@ -75,7 +75,7 @@ def _make_concealer_of_many_values(values: list[str]) -> Conceal:
         }
         return _pattern_of_values(sorted(found, key=len, reverse=True)).sub(_redact_match, text) if found else text
 
-    return conceal
+    return conceal_many_values
 
 
 def _pattern_of_values(values: list[str]) -> re.Pattern[str]:

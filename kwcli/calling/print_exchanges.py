@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.messages.build_body_json import Options, make_conceal_of_exchange
+from decoders.messages.build_body_json import Options, make_concealer_of_exchange
 from decoders.messages.exchange_json import to_json_dict
 from decoders.protocol_facts.api_keys import API_VERSIONS, CREATE_TOPICS, PRODUCE
 from decoders.schema.api_declaration import FOREVER, NONE, Versions
@@ -324,7 +324,7 @@ def format_hex_dump_lines(exchange: Exchange, side: Side, settings: Settings, co
             settings.width,
             colors,
             settings.reveal_secrets,
-            conceal=make_conceal_of_exchange(exchange),
+            conceal=make_concealer_of_exchange(exchange),
             topic_name=exchange.topic_name,
             values=settings.values,
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.messages.single_message_json import Told, make_conceal_of_message, message_json
+from decoders.messages.single_message_json import Told, make_concealer_of_message, message_json
 from decoders.wire.format_and_escape_text import format_bytes
 from kwcli.decoding.find_messages import NamedMessage, explain_doubtful_response
 from kwcli.output.write_json_values import VALUE_WRITERS, open_value_writer
@@ -124,7 +124,7 @@ class MessageOutput:
         settings, alone = self._settings, message.alone
         colors, reveal = palette(settings.color), settings.reveal_secrets
         values = settings.values if settings.records else None
-        conceal = make_conceal_of_message(alone)
+        conceal = make_concealer_of_message(alone)
         style = HexStyle(settings.width, colors, reveal, settings.verbose > 0, conceal, values=values)
         yield from self._format_message_head(message, told)
         yield from format_frame_as_hex(

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.frames.find_frames_in_live_streams import with_size_field
-from decoders.messages.build_body_json import conceal_echoes_in_parts, make_conceal_of_exchange
+from decoders.messages.build_body_json import conceal_echoes_in_parts, make_concealer_of_exchange
 from decoders.messages.split_frame_into_parts import FrameParts, split_frame
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
@@ -575,7 +575,7 @@ def split_exchange_frame(
         topic_name=exchange.topic_name,
         values=values,
     )
-    if side == "response" and not reveal and (conceal := make_conceal_of_exchange(exchange)) is not None:
+    if side == "response" and not reveal and (conceal := make_concealer_of_exchange(exchange)) is not None:
         found.parts = conceal_echoes_in_parts(found.parts, conceal)
     return found
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.body_reader import SIDES
-from decoders.messages.build_body_json import conceal_echoes_in_parts, make_conceal_of_exchange
+from decoders.messages.build_body_json import conceal_echoes_in_parts, make_concealer_of_exchange
 from decoders.messages.split_frame_into_parts import split_frame
 from kwcli.output.renderers import CountingRenderer
 
@@ -53,7 +53,7 @@ class Raw(CountingRenderer):
     def _hide_secrets_in_frame(self, row: Exchange, side: Side, frame: bytes) -> bytes:
         """The frame with its secrets overwritten."""
         found = split_frame(frame, side, row.api_key, row.api_version)
-        conceal = make_conceal_of_exchange(row) if side == "response" else None
+        conceal = make_concealer_of_exchange(row) if side == "response" else None
         if conceal is not None:
             found.parts = conceal_echoes_in_parts(found.parts, conceal)
         spans = [(part.at, part.end) for part in (*found.header, *found.body) if part.secret]

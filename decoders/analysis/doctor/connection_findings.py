@@ -400,7 +400,7 @@ def _find_refused_connections(case: Case) -> Iterator[Found]:
             without_connection = _list_clients_without_connection(case, host, address, seen)
             values |= {"others_served": others_served, "clients": without_connection or [host]}
             values["without_connection"] = _describe_clients_without_connection(without_connection)
-            values["likely"] = _describe_filter(how, is_own=others_served.startswith(_OLDER))
+            values["likely"] = _describe_likely_firewall(how, is_own=others_served.startswith(_OLDER))
             yield case.make_finding("connection-filtered", seen, **values)
             continue
         went_on = last > seen.last
@@ -425,7 +425,7 @@ _GOING_NS: Final = 5 * NS
 _OLDER: Final = "older ones of "
 
 
-def _describe_filter(how: str, *, is_own: bool) -> str:
+def _describe_likely_firewall(how: str, *, is_own: bool) -> str:
     """Words for what likely lies between a host and a broker that runs; `is_own`: the host has other connections."""
     if how == "refused":
         return "a firewall or filter answers in its place, or it no longer listens there"
@@ -439,7 +439,7 @@ def _describe_filter(how: str, *, is_own: bool) -> str:
 def _describe_answered_clients(case: Case, host: str, address: str, seen: Observation) -> str | None:
     """Words for who is answered by a broker while it answers no new connection of a host; None where it is nobody."""
     answered = case.seen.get_observation("answered", address)
-    if answered is None or not _is_marked_within(answered, seen):
+    if answered is None or not _are_answers_within_refusals(answered, seen):
         return None
     without_entry = {
         who
@@ -453,7 +453,7 @@ def _describe_answered_clients(case: Case, host: str, address: str, seen: Observ
         and who not in without_entry
         and client != OWN_CLIENT_ID
         and its.last > seen.last - _GOING_NS
-        and _is_marked_within(its, seen)
+        and _are_answers_within_refusals(its, seen)
     ]
     older = sorted({client for who, client in going if who == host})
     if older:
@@ -462,7 +462,7 @@ def _describe_answered_clients(case: Case, host: str, address: str, seen: Observ
     return f"those of {escape_for_sentence(others)} go on" if others else None
 
 
-def _is_marked_within(answers: Observation, refusals: Observation) -> bool:
+def _are_answers_within_refusals(answers: Observation, refusals: Observation) -> bool:
     """Whether a second of answers is strictly between the first and the last refusal: not before, not since."""
     begin, end = refusals.first // NS, refusals.last // NS
     return any(begin < second < end for second in answers.list_marked_seconds())

@@ -464,7 +464,7 @@ def _find_stopped_polls(case: Case) -> Iterator[Found]:
             yield case.make_finding("poll-stopped", seen, what=what, **about)
             reported.add((group, client))
     for (group, client, _), seen in case.seen.items_of_kind("membership"):
-        pauses = _list_pauses(seen)
+        pauses = _list_absences(seen)
         if (group, client) in reported or not seen.count:
             continue
         away = max(pauses, default=0)
@@ -480,7 +480,7 @@ def _find_stopped_polls(case: Case) -> Iterator[Found]:
             reported.add((group, client))
 
 
-def _list_pauses(membership: Observation) -> list[int]:
+def _list_absences(membership: Observation) -> list[int]:
     """How long a member was away after each time that it left, in ns; leaves after which it did not come are left out.
 
     Empty where it came or left so often that not all times are kept.

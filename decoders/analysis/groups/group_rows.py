@@ -325,7 +325,7 @@ class Groups(Portraits):
         position_ns, position = max((each.latest for each in readers), default=(0, NOTHING))
         most = max((each.lag for each in readers), default=(NOTHING, 0))
 
-        def lag(at: int) -> tuple[int | None, float | None]:
+        def compute_lag_and_age(at: int) -> tuple[int | None, float | None]:
             if at == NOTHING or last == NOTHING or end is None:
                 return None, None
             if at >= last:
@@ -333,7 +333,10 @@ class Groups(Portraits):
             passed = end.moments.time_of_offset(at)
             return last - at, None if passed is None else (end_ns - passed) / _MS
 
-        (commit_lag, commit_ms), (position_lag, position_ms) = lag(committed), lag(position)
+        (commit_lag, commit_ms), (position_lag, position_ms) = (
+            compute_lag_and_age(committed),
+            compute_lag_and_age(position),
+        )
         return {
             "topic": place[0],
             "partition": place[1],

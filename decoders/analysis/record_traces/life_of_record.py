@@ -219,7 +219,7 @@ class LivesOfRecords:
             set_file_name_in_evidence(evidence, self._file_names) if self._file_names else evidence
         )
 
-    def partition(self, where: TopicPartition) -> _PartitionRows:
+    def rows_of_partition(self, where: TopicPartition) -> _PartitionRows:
         """The rows of a partition; those of the latest one are kept."""
         if self._latest is not None and self._latest[0] == where:
             return self._latest[1]
@@ -233,7 +233,7 @@ class LivesOfRecords:
 
     def list_offsets_seen(self, where: TopicPartition, first: int, last: int) -> list[int]:
         """The offsets from `first` to `last` that something in the capture is about, in order."""
-        partition = self.partition(where)
+        partition = self.rows_of_partition(where)
         found: set[int] = set()
         spans = [(write.first, write.first + write.records) for write in partition.writes if write.first >= 0]
         spans += [(read.first, read.end) for read in partition.reads]
@@ -251,7 +251,7 @@ class LivesOfRecords:
         self, where: TopicPartition, offset: int
     ) -> Iterator[tuple[int, tuple[str | None, str]]]:
         """When consumers got a record, with the client id and host of each; followers are none."""
-        partition = self.partition(where)
+        partition = self.rows_of_partition(where)
         its: list[tuple[int, Read | ShareDelivery]] = [
             (read.answered, read)
             for read in partition.reads
@@ -268,13 +268,13 @@ class LivesOfRecords:
 
     def make_row(self, where: TopicPartition, offset: int) -> Row:
         """The row of a record that has an offset."""
-        partition = self.partition(where)
+        partition = self.rows_of_partition(where)
         writes = self._find_tries(partition, offset)
         return self._make_row(where, offset, partition, writes)
 
     def make_rows_without_offset(self, where: TopicPartition) -> Iterator[Row]:
         """Rows for batches with records that are asked for, of which nothing tells the offset."""
-        partition = self.partition(where)
+        partition = self.rows_of_partition(where)
         its = {*map(identity_of_batch, partition.batches)}
         asked = self._index.list_asked_batches_without_offset(where[1], self._names_of_topic(where[0]))
         for identity, tries in partition.by_identity.items():

@@ -106,7 +106,7 @@ def _make_held_partition(
     if name is not None:
         latest = timelines[name].latest
         if latest is not None and latest.producer_id == producer.producer_id:
-            written = latest.partition(place)
+            written = latest.get_or_make_partition(place)
             if written.first_offset == NOTHING:
                 written.first_offset = producer.first_offset
             _mark_not_over(latest, place, producer.first_offset)

@@ -98,7 +98,7 @@ class Transaction:
         """When its timeout ran out, in ns; None where the begin or the timeout is not known."""
         return None if self.began_ns is None or self.timeout_ms < 0 else self.began_ns + self.timeout_ms * _MS
 
-    def partition(self, where: TopicPartition) -> WrittenPartition:
+    def get_or_make_partition(self, where: TopicPartition) -> WrittenPartition:
         """What it has written to a partition."""
         return self.partitions.setdefault(where, WrittenPartition())
 
@@ -113,11 +113,11 @@ class Transaction:
         self.registered |= event.is_implicit or event.kind in ("partitions added", "offsets added")
         if event.kind == "produced":
             topic, number, first, last, records, size = event.detail
-            self.partition((topic, number)).add_produce(first, last, records, size)
+            self.get_or_make_partition((topic, number)).add_produce(first, last, records, size)
         elif event.kind == "partitions added":
             for topic, numbers in event.detail:
                 for number in numbers:
-                    self.partition((topic, number))
+                    self.get_or_make_partition((topic, number))
         else:
             self.groups.add(event.detail[0])
 
@@ -298,7 +298,7 @@ class TransactionTimeline:
             its.mark_not_over(state, f"its coordinator tells {told.state}")
             for topic, numbers in told.partitions:
                 for number in numbers:
-                    its.partition((topic, number))
+                    its.get_or_make_partition((topic, number))
         elif state is not None and its.is_open:
             overdue = its.overdue_ns
             late = state == "aborted" and its.asked_end is None and overdue is not None and told.time_ns >= overdue

@@ -376,9 +376,9 @@ def _list_sasl_authenticate_facts(exchange: Exchange, request: View, response: V
     if response.get("session_lifetime_ms"):
         facts.append(f"session {format_period(response['session_lifetime_ms'])}")
     if response.get("error_message"):
-        from decoders.messages.build_body_json import make_conceal_of_exchange
+        from decoders.messages.build_body_json import make_concealer_of_exchange
 
-        conceal = make_conceal_of_exchange(exchange)
+        conceal = make_concealer_of_exchange(exchange)
         facts.append(conceal(response["error_message"]) if conceal is not None else response["error_message"])
     return facts
 

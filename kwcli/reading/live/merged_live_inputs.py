@@ -129,7 +129,9 @@ class LivePlaces(PacketSource):
                 inputs.deliver_received()
                 now_s = self._env.monotonic()
                 segments = (
-                    [] if self._waits_for_clocks(now_s) else self._leave_out_copies(self._merger.take_segments(now_s))
+                    []
+                    if self._waits_for_clocks(now_s)
+                    else self._leave_out_copies(self._merger.take_due_segments(now_s))
                 )
                 clock.note_segments(segments)
                 if self._keeper is not None:
@@ -340,7 +342,7 @@ class _PacketKeeper:
 
     def write_due_packets(self, now_s: float) -> None:
         """Write the packets whose turn it is."""
-        self._write_packet_copies(self._merger.take_segments(now_s))
+        self._write_packet_copies(self._merger.take_due_segments(now_s))
 
     def close(self) -> None:
         """Write what waits, and close the file."""

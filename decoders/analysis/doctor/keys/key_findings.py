@@ -56,7 +56,7 @@ def _gather_placed_keys(case: Case, topic: str, writers: list[str], partitions: 
     enough = 0
     for client in writers:
         seen, its = case.seen.get_or_make("keys", topic, client), pending.get((topic, client))
-        count = seen.sums.get("keys", 0) if its is None else its.count_keys_at_most()
+        count = seen.sums.get("keys", 0) if its is None else its.estimate_most_keys()
         enough += count * log(partitions) >= _CERTAIN
     for client in writers if enough > 1 else ():
         seen, its = case.seen.get_or_make("keys", topic, client), pending.get((topic, client))

@@ -81,7 +81,7 @@ class KeysOfWriter:
         sums = self.counted.sums
         return sums.get("keys", 0) >= _KEYS_MOST or sums.get("batches", 0) + len(self.batches) >= _BATCHES_MOST
 
-    def count_keys_at_most(self) -> int:
+    def estimate_most_keys(self) -> int:
         """How many keys there may be, if each of the batches that are not read has as many as are looked at."""
         unread = sum(min(records, _RECORDS_MOST) for _, records, *_ in self.batches)
         return self.counted.sums.get("keys", 0) + unread

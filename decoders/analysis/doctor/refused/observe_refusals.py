@@ -72,12 +72,12 @@ _NAMING: Final = ("group_id", "transactional_id", "key")
 def _answers_have_error_texts(api_key: int) -> bool:
     """Whether answers of an API have texts about errors."""
 
-    def names(fields: tuple[Field, ...]) -> Iterator[str]:
+    def iterate_field_names(fields: tuple[Field, ...]) -> Iterator[str]:
         for field in fields:
             yield field.name
-            yield from names(field.fields)
+            yield from iterate_field_names(field.fields)
 
-    return "error_message" in names(api(api_key).response.fields)
+    return "error_message" in iterate_field_names(api(api_key).response.fields)
 
 
 class RefusedExchange:
