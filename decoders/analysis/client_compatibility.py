@@ -273,7 +273,7 @@ class Audit:
 
         Only those with numbers in `wanted` are made (None: all).
         """
-        for number, (_, texts) in enumerate(groupby(self._uses.client_texts(), name_in_client_text)):
+        for number, (_, texts) in enumerate(groupby(self._uses.list_client_texts(), name_in_client_text)):
             if wanted is None or number in wanted:
                 used = [each for text in texts for each in self._uses.uses_of_client(text)]
                 yield number, _gather_clients_of_one_name(used)

@@ -95,7 +95,7 @@ class ClientUses:
             yield row
             row = self._before[row]
 
-    def client_texts(self) -> list[str]:
+    def list_client_texts(self) -> list[str]:
         """The clients as texts for `uses_of_client`, in the order of their names."""
         return sorted(self._clients)
 

@@ -358,7 +358,7 @@ class Exchange(Seen):
             self._read_sides()
         return self._request_view if side == "request" else self._response_view
 
-    def _forget(self) -> None:
+    def _free_bytes_and_views(self) -> None:
         """Free the bytes and views of both sides, where only the rest of the exchange is kept for a while."""
         self.request_raw = self.response_raw = self._request_view = self._response_view = None
 

@@ -20,7 +20,7 @@ from decoders.messages.decode_record_values import RecordValueReader
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.field_paths import values_at_path
 from decoders.records.batch_layout import SIZE
-from decoders.records.scan_first_bytes_of_keys_and_values import HAS_HEADERS, scan_first_bytes
+from decoders.records.scan_first_bytes_of_keys_and_values import HAS_HEADERS, combine_first_byte_classes
 from decoders.values.values_that_may_be_encoded import FIRST_BYTES, has_header_of_form, may_have_header_of_form
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class DecodedValueField(DecodedValueReading):
         def may_batch_pass(data: bytes, at: int, stop: int) -> bool:
             if self._reader.has_schemas_of_unmarked_values:
                 return True
-            found = scan_first_bytes(data, at + SIZE, stop, _CLASSES, of_keys=of_keys)
+            found = combine_first_byte_classes(data, at + SIZE, stop, _CLASSES, of_keys=of_keys)
             return bool(
                 found & _IS_OF_ANOTHER_FORM
                 or (found & _IS_JSON and prefilter_json(data, at, stop))

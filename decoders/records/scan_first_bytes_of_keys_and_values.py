@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["HAS_HEADERS", "scan_first_bytes"]
+__all__ = ["HAS_HEADERS", "combine_first_byte_classes"]
 
 # A bit that no class of bytes has.
 HAS_HEADERS: Final = 0x80
 _UNUSUAL: Final = -1  # all bits
 
 
-def scan_first_bytes(data: bytes, at: int, stop: int, classes: bytes, *, of_keys: bool) -> int:
+def combine_first_byte_classes(data: bytes, at: int, stop: int, classes: bytes, *, of_keys: bool) -> int:
     """The bits of the classes of all first bytes of values, or keys, of the records from `at` to `stop`.
 
     `classes` has the bits of each byte. HAS_HEADERS is among the bits where a record has headers. All bits are set

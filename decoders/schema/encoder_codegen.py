@@ -52,7 +52,7 @@ def make_pack_table(before: str, each: str, after: str) -> PackTable:
 
 
 @lru_cache(maxsize=2048)
-def packer(form: str) -> Pack:
+def make_packer(form: str) -> Pack:
     """The pack function of a format, made once."""
     return Struct(">" + form).pack
 
@@ -122,7 +122,7 @@ class Writer(Lines):
         form = "".join("x" if not value else letter for letter, value in pieces)
         if all(not value or value.lstrip("-").isdigit() for _, value in pieces):
             return repr(Struct(">" + form).pack(*(int(value) for _, value in pieces if value)))
-        return f"{self.constant('pack', packer(form))}({', '.join(value for _, value in pieces if value)})"
+        return f"{self.constant('pack', make_packer(form))}({', '.join(value for _, value in pieces if value)})"
 
     def put_pending(self) -> None:
         """Put the lines that pack the pending fields."""

@@ -208,7 +208,7 @@ class AdoptedConnection:
         if not self.agreed:
             return
         reassembly = self._engine.reassembly
-        reassembly.count_connection()
+        reassembly.count_connection_seen_elsewhere()
         client, broker, began_ns, tls, target, via_address = state_fields(
             opening, str, str, int, dict | None, *[str | None] * 2
         )

@@ -291,7 +291,7 @@ class Reassembly:
         """The half with this key of an open connection."""
         return self._connections.halves.get(key)
 
-    def count_connection(self) -> None:
+    def count_connection_seen_elsewhere(self) -> None:
         """Count one connection more, of which no segment comes here."""
         self._connections.count += 1
 

@@ -15,7 +15,7 @@ from decoders.filters.record_predicates import make_batch_test, make_record_test
 from decoders.messages.decode_record_values import RecordValueReader
 from decoders.records.encode_batches import encode_batch
 from decoders.records.record_and_batch import Batch, Record
-from decoders.records.scan_first_bytes_of_keys_and_values import HAS_HEADERS, scan_first_bytes
+from decoders.records.scan_first_bytes_of_keys_and_values import HAS_HEADERS, combine_first_byte_classes
 from decoders.records.summarize_records import read_batch_heads
 from decoders.values.values_that_may_be_encoded import _HEADERS_OF_FORMS, may_have_header_of_form
 from tests.filters.test_record_predicates import objects, texts
@@ -92,12 +92,12 @@ def test_a_value_behind_a_key_that_seems_to_hold_it_is_found() -> None:
 def test_records_that_are_no_plain_ones_are_looked_at(damage: bytes) -> None:
     records = make_batch((b"k", b"text", ()))[61:]
     classes = bytes(256)
-    assert scan_first_bytes(records, 0, len(records), classes, of_keys=False) == 0
-    assert scan_first_bytes(damage + records[1:], 0, len(records), classes, of_keys=False) == -1
-    assert scan_first_bytes(records[:-1] + b"\x02", 0, len(records), classes, of_keys=True) == HAS_HEADERS
+    assert combine_first_byte_classes(records, 0, len(records), classes, of_keys=False) == 0
+    assert combine_first_byte_classes(damage + records[1:], 0, len(records), classes, of_keys=False) == -1
+    assert combine_first_byte_classes(records[:-1] + b"\x02", 0, len(records), classes, of_keys=True) == HAS_HEADERS
     for stop in range(1, len(records)):
-        assert scan_first_bytes(records, 0, stop, classes, of_keys=False) == -1
-        assert scan_first_bytes(records[:stop], 0, len(records), classes, of_keys=False) == -1
+        assert combine_first_byte_classes(records, 0, stop, classes, of_keys=False) == -1
+        assert combine_first_byte_classes(records[:stop], 0, len(records), classes, of_keys=False) == -1
 
 
 @given(

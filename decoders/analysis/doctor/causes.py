@@ -21,47 +21,49 @@ __all__ = ["find_causes", "sort_by_cause"]
 _SLACK_NS: Final = 10 * NS
 
 
-def _nodes(found: Found) -> set[str]:
+def _nodes_of_finding(found: Found) -> set[str]:
     values = found.values
     named = {str(node) for node in values.get("nodes") or ()}
     return named | {str(values[key]) for key in ("node_id", "address", "broker") if values.get(key) is not None}
 
 
-def _topics(found: Found) -> set[str]:
+def _topics_of_finding(found: Found) -> set[str]:
     values = found.values
     topics = {str(values["topic"])} if values.get("topic") else set()
     topics |= {str(topic) for name in ("topics", "topics_of_node") for topic in values.get(name) or ()}
     return topics | {place.rpartition("-")[0] for place in values.get("partitions_of_node") or ()}
 
 
-def _clients(found: Found) -> set[str]:
+def _clients_of_finding(found: Found) -> set[str]:
     values = found.values
     return {*(values.get("clients") or ()), *(str(values[key]) for key in ("client_id", "client") if values.get(key))}
 
 
-def _topics_and_clients(found: Found) -> set[str]:
-    return {f"{topic} {client}" for topic in _topics(found) for client in _clients(found)}
+def _topic_client_pairs(found: Found) -> set[str]:
+    return {f"{topic} {client}" for topic in _topics_of_finding(found) for client in _clients_of_finding(found)}
 
 
-def _brokers(found: Found) -> set[str]:
+def _brokers_of_finding(found: Found) -> set[str]:
     return {found.values["broker"]} if found.values.get("broker") else set()
 
 
-def _brokers_and_clients(found: Found) -> set[str]:
-    return {f"{broker} {client}" for broker in _brokers(found) or {""} for client in _clients(found)}
+def _broker_client_pairs(found: Found) -> set[str]:
+    return {
+        f"{broker} {client}" for broker in _brokers_of_finding(found) or {""} for client in _clients_of_finding(found)
+    }
 
 
-def _brokers_and_hosts(found: Found) -> set[str]:
-    return {f"{broker} {found.values['host']}" for broker in _brokers(found) if found.values.get("host")}
+def _broker_host_pairs(found: Found) -> set[str]:
+    return {f"{broker} {found.values['host']}" for broker in _brokers_of_finding(found) if found.values.get("host")}
 
 
-def _groups(found: Found) -> set[str]:
+def _groups_of_finding(found: Found) -> set[str]:
     return {found.values["group"]} if found.values.get("group") else set()
 
 
 def _groups_of_other_protocol(found: Found) -> set[str]:
     """Groups that a member is refused in as they have members of the other protocol: these have all partitions."""
-    return _groups(found) if found.id != OTHER or found.values.get("other_protocol") else set()
+    return _groups_of_finding(found) if found.id != OTHER or found.values.get("other_protocol") else set()
 
 
 def _of_unsure_leave(shared: Callable[[Found], set[str]]) -> Callable[[Found], set[str]]:
@@ -78,25 +80,25 @@ def _of_unsure_leave(shared: Callable[[Found], set[str]]) -> Callable[[Found], s
     return list_shared
 
 
-def _transactional_ids(found: Found) -> set[str]:
+def _transactional_ids_of_finding(found: Found) -> set[str]:
     return {found.values["transactional_id"]} if found.values.get("transactional_id") else set()
 
 
-def _missing_replicas(found: Found) -> set[str]:
+def _topics_lacking_replicas(found: Found) -> set[str]:
     """A broker whose partitions are not known shares writes that lack replicas with whoever lacks them."""
     if found.id == "replicas-missing":
-        return _topics(found) | {""}
-    return _topics(found) or {""}
+        return _topics_of_finding(found) | {""}
+    return _topics_of_finding(found) or {""}
 
 
-def _coordination(found: Found) -> set[str]:
+def _key_of_coordination(found: Found) -> set[str]:
     """Groups and transactions need replicas of topics of the cluster's own, which clients do not name."""
     if found.id in ("unanswered", "requests-pending"):
         return {""} if found.values.get("api") in _COORDINATED else set()
     return {""}
 
 
-def _metadata_log(found: Found) -> set[str]:
+def _key_of_metadata_log(found: Found) -> set[str]:
     """Followers of the metadata log look for another leader when a node is gone, whichever node it is."""
     return {""} if found.id != "leader-moved" or found.values.get("topic") == METADATA_TOPIC else set()
 
@@ -117,10 +119,10 @@ _COORDINATED: Final = frozenset(
 
 # Cause, consequence, and what both must have in common: one of it is enough.
 CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ...]] = (
-    ("cluster-mixed", ("broker-gone", "broker-down", "no-connection"), _nodes),
+    ("cluster-mixed", ("broker-gone", "broker-down", "no-connection"), _nodes_of_finding),
     ("cluster-mixed", ("election",), lambda _: {""}),
-    ("broker-restarts", ("broker-silent", "broker-gone", "broker-back", "broker-down"), _nodes),
-    ("broker-silent", ("broker-gone", "broker-back"), _nodes),
+    ("broker-restarts", ("broker-silent", "broker-gone", "broker-back", "broker-down"), _nodes_of_finding),
+    ("broker-silent", ("broker-gone", "broker-back"), _nodes_of_finding),
     *(
         (cause, effects, shared)
         for cause in _ABSENT
@@ -134,55 +136,64 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
                     "unanswered",
                     "entry-unanswered",
                 ),
-                _nodes,
+                _nodes_of_finding,
             ),
-            (("leader-missing", "leader-moved", "isr-shrunk", "isr-flapping", "timed-out", "leaders-move"), _topics),
-            (("replicas-missing",), _missing_replicas),
-            (("requests-pending",), _nodes),
-            (("metadata-storm",), _clients),
-            (("unanswered", "requests-pending", "coordinator-moved"), _coordination),
+            (
+                ("leader-missing", "leader-moved", "isr-shrunk", "isr-flapping", "timed-out", "leaders-move"),
+                _topics_of_finding,
+            ),
+            (("replicas-missing",), _topics_lacking_replicas),
+            (("requests-pending",), _nodes_of_finding),
+            (("metadata-storm",), _clients_of_finding),
+            (("unanswered", "requests-pending", "coordinator-moved"), _key_of_coordination),
         )
     ),
     *(
-        (cause, ("unanswered", "requests-pending", "sent-again", "sent-twice"), _topics)
+        (cause, ("unanswered", "requests-pending", "sent-again", "sent-twice"), _topics_of_finding)
         for cause in ("broker-silent", "broker-down")
     ),
     *((cause, ("election",), lambda _: {""}) for cause in _ABSENT),
-    *((cause, ("leader-moved",), _metadata_log) for cause in (*_ABSENT, "cluster-mixed")),
-    *((cause, ("coordinator-never",), _coordination) for cause in ("broker-silent", "broker-down", "broker-gone")),
-    ("broker-gone", ("unanswered", "requests-pending"), _topics),
+    *((cause, ("leader-moved",), _key_of_metadata_log) for cause in (*_ABSENT, "cluster-mixed")),
+    *(
+        (cause, ("coordinator-never",), _key_of_coordination)
+        for cause in ("broker-silent", "broker-down", "broker-gone")
+    ),
+    ("broker-gone", ("unanswered", "requests-pending"), _topics_of_finding),
     *(
         (cause, ("transaction-stuck",), lambda _: {""})
         for cause in ("broker-silent", "broker-down", "broker-gone", "broker-failed", "partition-offline")
     ),
-    ("producer-ids-frequent", ("connection-churn", "metadata-storm"), _clients),
-    ("broker-failed", ("partition-offline", "leader-missing", "leader-moved"), _topics),
-    *((cause, ("timestamp-refused",), _clients) for cause in ("clock-ahead", "clock-behind")),
-    ("lz4-refused", ("broker-failed", "records-refused"), _brokers_and_clients),
-    ("sequence-restarted", ("sequence-reused", "sequence-broken", "sent-again"), _topics),
-    ("sequence-reused", ("sequence-broken", "sent-again"), _topics),
+    ("producer-ids-frequent", ("connection-churn", "metadata-storm"), _clients_of_finding),
+    ("broker-failed", ("partition-offline", "leader-missing", "leader-moved"), _topics_of_finding),
+    *((cause, ("timestamp-refused",), _clients_of_finding) for cause in ("clock-ahead", "clock-behind")),
+    ("lz4-refused", ("broker-failed", "records-refused"), _broker_client_pairs),
+    ("sequence-restarted", ("sequence-reused", "sequence-broken", "sent-again"), _topics_of_finding),
+    ("sequence-reused", ("sequence-broken", "sent-again"), _topics_of_finding),
     *(
-        (cause, ("unanswered", "requests-pending", "idle-cut", "sent-again", "sent-twice"), _clients)
+        (cause, ("unanswered", "requests-pending", "idle-cut", "sent-again", "sent-twice"), _clients_of_finding)
         for cause in ("large-unheard", "idle-dropped")
     ),
-    ("large-unheard", ("retransmissions",), _brokers_and_hosts),
-    ("large-unheard", ("answers-unheard",), _brokers_and_hosts),
-    ("answers-unheard", ("retransmissions",), _brokers_and_hosts),
-    *((cause, ("group-behind", "lag-growing"), _clients) for cause in ("large-unheard", "answers-unheard")),
-    ("answers-unheard", ("unanswered", "requests-pending", "idle-cut"), _clients),
-    ("connection-filtered", ("unanswered", "connection-churn", "metadata-storm"), _clients),
-    *((cause, ("unanswered", "connection-churn"), _clients) for cause in ("entry-unanswered", "entry-closed")),
-    ("advertised-shared", ("leader-moved", "leader-missing"), lambda _: {""}),
-    ("client-stranded", ("metadata-storm",), _clients),
-    ("other-node-answers", ("leader-moved", "sent-again"), _topics),
-    ("other-node-answers", ("metadata-storm",), _clients),
-    ("broker-fenced", ("broker-gone", "broker-back", "under-replicated", "partition-offline"), _nodes),
-    ("move-stalled", ("follower-behind", "under-replicated"), _topics),
-    ("other-node-answers", ("coordinator-moved",), _groups),
-    ("tls-refused", ("connection-churn",), _clients),
-    ("proxy-head-refused", ("unanswered", "versions-closed", "connection-churn"), _brokers),
+    ("large-unheard", ("retransmissions",), _broker_host_pairs),
+    ("large-unheard", ("answers-unheard",), _broker_host_pairs),
+    ("answers-unheard", ("retransmissions",), _broker_host_pairs),
+    *((cause, ("group-behind", "lag-growing"), _clients_of_finding) for cause in ("large-unheard", "answers-unheard")),
+    ("answers-unheard", ("unanswered", "requests-pending", "idle-cut"), _clients_of_finding),
+    ("connection-filtered", ("unanswered", "connection-churn", "metadata-storm"), _clients_of_finding),
     *(
-        (cause, ("unanswered", "connection-churn", "metadata-storm"), _clients)
+        (cause, ("unanswered", "connection-churn"), _clients_of_finding)
+        for cause in ("entry-unanswered", "entry-closed")
+    ),
+    ("advertised-shared", ("leader-moved", "leader-missing"), lambda _: {""}),
+    ("client-stranded", ("metadata-storm",), _clients_of_finding),
+    ("other-node-answers", ("leader-moved", "sent-again"), _topics_of_finding),
+    ("other-node-answers", ("metadata-storm",), _clients_of_finding),
+    ("broker-fenced", ("broker-gone", "broker-back", "under-replicated", "partition-offline"), _nodes_of_finding),
+    ("move-stalled", ("follower-behind", "under-replicated"), _topics_of_finding),
+    ("other-node-answers", ("coordinator-moved",), _groups_of_finding),
+    ("tls-refused", ("connection-churn",), _clients_of_finding),
+    ("proxy-head-refused", ("unanswered", "versions-closed", "connection-churn"), _brokers_of_finding),
+    *(
+        (cause, ("unanswered", "connection-churn", "metadata-storm"), _clients_of_finding)
         for cause in (
             "login-missing",
             "login-expired",
@@ -192,34 +203,44 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
             "request-too-large",
         )
     ),
-    ("partition-offline", ("leader-missing", "leader-moved"), _topics),
-    *((cause, ("replicas-missing", "under-replicated"), _topics) for cause in ("isr-shrunk", "isr-flapping")),
-    ("leaders-move", ("leader-moved",), _topics),
-    ("records-corrupt", ("records-refused",), _topics),
-    ("records-corrupt", ("offset-out-of-range", "read-again", "group-behind", "lag-growing"), _topics_and_clients),
-    *((cause, ("request-closed", "request-odd"), _clients) for cause in ("header-tags", "array-beyond-frame")),
-    ("leader-missing", ("metadata-storm",), _clients),
-    ("topic-unknown", ("metadata-storm",), _clients),
-    ("topic-unknown", ("sent-again",), _topics),
-    ("name-shared", ("producer-fenced", "answered-with-error", "transactions-abort"), _transactional_ids),
-    ("name-shared", ("member-fenced", "rebalance-storm"), _groups),
-    *((cause, ("poll-stopped",), _of_unsure_leave(_topics)) for cause in _ABSENT if cause != "broker-silent"),
+    ("partition-offline", ("leader-missing", "leader-moved"), _topics_of_finding),
     *(
-        (cause, ("poll-stopped",), _of_unsure_leave(_clients))
+        (cause, ("replicas-missing", "under-replicated"), _topics_of_finding)
+        for cause in ("isr-shrunk", "isr-flapping")
+    ),
+    ("leaders-move", ("leader-moved",), _topics_of_finding),
+    ("records-corrupt", ("records-refused",), _topics_of_finding),
+    ("records-corrupt", ("offset-out-of-range", "read-again", "group-behind", "lag-growing"), _topic_client_pairs),
+    *(
+        (cause, ("request-closed", "request-odd"), _clients_of_finding)
+        for cause in ("header-tags", "array-beyond-frame")
+    ),
+    ("leader-missing", ("metadata-storm",), _clients_of_finding),
+    ("topic-unknown", ("metadata-storm",), _clients_of_finding),
+    ("topic-unknown", ("sent-again",), _topics_of_finding),
+    ("name-shared", ("producer-fenced", "answered-with-error", "transactions-abort"), _transactional_ids_of_finding),
+    ("name-shared", ("member-fenced", "rebalance-storm"), _groups_of_finding),
+    *(
+        (cause, ("poll-stopped",), _of_unsure_leave(_topics_of_finding))
+        for cause in _ABSENT
+        if cause != "broker-silent"
+    ),
+    *(
+        (cause, ("poll-stopped",), _of_unsure_leave(_clients_of_finding))
         for cause in ("broker-silent", *_UNREACHED, "throttled", "login-failed", "version-refused")
     ),
     *(
-        (cause, ("poll-stopped",), _of_unsure_leave(_groups))
+        (cause, ("poll-stopped",), _of_unsure_leave(_groups_of_finding))
         for cause in ("coordinator-never", "coordinator-moved", "requests-pending")
     ),
-    ("poll-stopped", ("rebalance-storm", "member-fenced"), _groups),
-    ("rebalance-storm", ("member-fenced",), _groups),
-    ("throttled", ("quota-exceeded",), _clients),
+    ("poll-stopped", ("rebalance-storm", "member-fenced"), _groups_of_finding),
+    ("rebalance-storm", ("member-fenced",), _groups_of_finding),
+    ("throttled", ("quota-exceeded",), _clients_of_finding),
     # A broker reads nothing of a connection for as long as it throttles it.
-    ("throttled", ("zero-window", "unanswered"), _brokers_and_clients),
-    ("codec-too-new", ("read-again", "lag-growing", "group-behind"), _clients),
+    ("throttled", ("zero-window", "unanswered"), _broker_client_pairs),
+    ("codec-too-new", ("read-again", "lag-growing", "group-behind"), _clients_of_finding),
     *(
-        (cause, ("group-behind", "lag-growing"), _groups)
+        (cause, ("group-behind", "lag-growing"), _groups_of_finding)
         for cause in (
             "revocation-pending",
             "start-repeated",
@@ -230,44 +251,55 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
         )
     ),
     *(
-        (cause, ("group-behind",), _groups)
+        (cause, ("group-behind",), _groups_of_finding)
         for cause in ("name-shared", "position-missing", "assigned-unread", "member-fenced")
     ),
-    ("throttled", ("group-behind",), _clients),
+    ("throttled", ("group-behind",), _clients_of_finding),
     # Who gets no answer reads nothing.
     *(
-        (cause, ("group-behind", "lag-growing"), _clients)
+        (cause, ("group-behind", "lag-growing"), _clients_of_finding)
         for cause in ("version-refused", "login-failed", "login-expired", "login-missing", "connection-filtered")
     ),
     (OTHER, ("group-behind",), _groups_of_other_protocol),
-    ("group-behind", ("lag-growing",), _clients),
-    ("revocation-pending", ("members-idle", "poll-stopped", "assigned-unread", "group-behind", "lag-growing"), _groups),
-    ("timestamps-early", ("offset-out-of-range", "read-past", "timestamp-refused"), _topics),
-    ("position-missing", ("offset-out-of-range",), _topics),
-    ("topic-created-unasked", ("topic-unknown", "already-there", "offset-out-of-range", "leader-missing"), _topics),
-    ("topic-unknown", ("offset-out-of-range",), _topics),
-    ("acknowledged-lost", ("sequence-broken", "offset-out-of-range", "sequence-restarted"), _topics),
-    ("group-mixed", ("rebalance-storm", "member-fenced"), _groups),
-    ("offsets-set", ("offset-out-of-range", "read-past"), _topics),
-    ("heartbeats-late", ("rebalance-storm", "member-fenced"), _groups),
+    ("group-behind", ("lag-growing",), _clients_of_finding),
+    (
+        "revocation-pending",
+        ("members-idle", "poll-stopped", "assigned-unread", "group-behind", "lag-growing"),
+        _groups_of_finding,
+    ),
+    ("timestamps-early", ("offset-out-of-range", "read-past", "timestamp-refused"), _topics_of_finding),
+    ("position-missing", ("offset-out-of-range",), _topics_of_finding),
+    (
+        "topic-created-unasked",
+        ("topic-unknown", "already-there", "offset-out-of-range", "leader-missing"),
+        _topics_of_finding,
+    ),
+    ("topic-unknown", ("offset-out-of-range",), _topics_of_finding),
+    ("acknowledged-lost", ("sequence-broken", "offset-out-of-range", "sequence-restarted"), _topics_of_finding),
+    ("group-mixed", ("rebalance-storm", "member-fenced"), _groups_of_finding),
+    ("offsets-set", ("offset-out-of-range", "read-past"), _topics_of_finding),
+    ("heartbeats-late", ("rebalance-storm", "member-fenced"), _groups_of_finding),
     *(
         ("answer-too-large", effects, shared)
         for effects, shared in (
-            (("unanswered", "connection-churn", "metadata-storm"), _clients),
-            (("poll-stopped", "group-behind", "lag-growing", "rebalance-storm"), _groups),
+            (("unanswered", "connection-churn", "metadata-storm"), _clients_of_finding),
+            (("poll-stopped", "group-behind", "lag-growing", "rebalance-storm"), _groups_of_finding),
         )
     ),
     *(
         (cause, effects, shared)
         for cause in ("fetch-abandoned", "join-abandoned")
         for effects, shared in (
-            (("unanswered", "connection-churn", "metadata-storm"), _clients),
-            (("rebalance-storm", "member-fenced", "heartbeats-late", "poll-stopped", "group-behind"), _groups),
+            (("unanswered", "connection-churn", "metadata-storm"), _clients_of_finding),
+            (
+                ("rebalance-storm", "member-fenced", "heartbeats-late", "poll-stopped", "group-behind"),
+                _groups_of_finding,
+            ),
         )
     ),
-    ("fetch-loop", ("busiest-client",), _clients),
-    ("metadata-storm", ("busiest-client",), _clients),
-    ("connection-churn", ("busiest-client",), _clients),
+    ("fetch-loop", ("busiest-client",), _clients_of_finding),
+    ("metadata-storm", ("busiest-client",), _clients_of_finding),
+    ("connection-churn", ("busiest-client",), _clients_of_finding),
 )
 
 
@@ -292,16 +324,16 @@ def find_causes(findings: list[Found]) -> dict[int, list[int]]:
             about = shared(findings[place]) if cause in places and place not in causes else ()
             if about:
                 _note_causes(causes, findings, place, [at for at in places[cause] if shared(findings[at]) & about])
-    return {place: _list_roots(causes, some) for place, some in causes.items()}
+    return {place: _list_root_causes(causes, some) for place, some in causes.items()}
 
 
 def _note_causes(causes: dict[int, list[int]], findings: list[Found], place: int, some: list[int]) -> None:
     found = [at for at in some if at != place and _overlap_in_time(findings[at], findings[place])]
     if found:
-        causes[place] = _list_roots(causes, found)
+        causes[place] = _list_root_causes(causes, found)
 
 
-def _list_roots(causes: dict[int, list[int]], places: list[int]) -> list[int]:
+def _list_root_causes(causes: dict[int, list[int]], places: list[int]) -> list[int]:
     return list(dict.fromkeys(root for at in places for root in causes.get(at, [at])))
 
 

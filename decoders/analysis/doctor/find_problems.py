@@ -227,9 +227,9 @@ def _make_error_finding(case: Case, what: str, kind: str, subject: str | None, s
     went_on = all(_has_succeeded_since(case, client, key, about, seen) for client, key, _, seen in some)
     row = FINDINGS[what]
     severity = row.went_on if went_on else row.severity
-    if severity == "warning" and not went_on and _is_hindered(case, about, some, whole):
+    if severity == "warning" and not went_on and _is_work_hindered(case, about, some, whole):
         severity = "error"
-    if not went_on and whole.count < case.limits["errors.few"] and not _is_final(code, some):
+    if not went_on and whole.count < case.limits["errors.few"] and not _is_setting_refused_for_good(code, some):
         severity = next_less_severe(severity)
     clients = Observation()
     for client, _, _, seen in some:
@@ -268,7 +268,7 @@ def _make_error_finding(case: Case, what: str, kind: str, subject: str | None, s
         topics = values["topics"] or []
         named = [topic for topic in topics if topic in case.topics] or topics  # of others the id alone is known
         values["of"] = f" for {escape_for_sentence(named)}" if named else ""
-    values["went_on"] = (went_on and _is_over(case, what, kind, subject, some, whole)) or None
+    values["went_on"] = (went_on and _is_error_over(case, what, kind, subject, some, whole)) or None
     if what == "offset-out-of-range":
         values |= explain_position_outside(case, subject, values["clients"])
     if what == "sequence-broken":
@@ -280,7 +280,7 @@ def _make_error_finding(case: Case, what: str, kind: str, subject: str | None, s
         values |= (explain_second_login if illegal else find_changed_login)(case, names[0], whole)
         explained = illegal and _do_logins_fail_later(case, {names[0]}, whole.last)
         severity = "note" if explained else severity  # why its logins fail is another finding
-    if not went_on and (what in ("login-failed", "version-refused") or _is_final(code, some)):
+    if not went_on and (what in ("login-failed", "version-refused") or _is_setting_refused_for_good(code, some)):
         for_good = what == OTHER
         values["pace"] = describe_retry_pace(case, whole, refused_for_good=for_good)
     if severity != "note":
@@ -301,7 +301,7 @@ def _describe_missing_topic(case: Case, topic: str, seen: Observation, *, went_o
     return values
 
 
-def _is_final(code: int, some: list[_Met]) -> bool:
+def _is_setting_refused_for_good(code: int, some: list[_Met]) -> bool:
     """Whether a value of a setting was refused, which stays refused: clients give up at the first such answer."""
     return any(code in SETTINGS.get(key, {}) for _, key, _, _ in some)
 
@@ -318,7 +318,7 @@ _WORK: Final = frozenset(
 _ILLEGAL_STATE: Final = 34
 
 
-def _is_hindered(case: Case, about: str | None, some: list[_Met], whole: Observation) -> bool:
+def _is_work_hindered(case: Case, about: str | None, some: list[_Met], whole: Observation) -> bool:
     """Whether a client's work on a subject was refused from the first error on, and never succeeded since."""
     return whole.last - whole.first >= LASTING_NS and any(
         key in _WORK
@@ -336,7 +336,7 @@ def _has_succeeded_since(case: Case, client: str, api_key: int, about: str | Non
     return case.done.get((client, api_key, about), 0) > seen.last
 
 
-def _is_over(case: Case, what: str, kind: str, subject: str | None, some: list[_Met], whole: Observation) -> bool:
+def _is_error_over(case: Case, what: str, kind: str, subject: str | None, some: list[_Met], whole: Observation) -> bool:
     """Whether an error after which the same succeeded is known to be over: it did not come back, each partition that
     had it is read or written again, and a group or producer that found its coordinator has used it.
     """

@@ -39,7 +39,7 @@ def _find_unregistered_schemas(case: Case) -> Iterator[Found]:
                 yield found if is_sure else found._replace(severity="note")
 
 
-def _list_foreign_schemas(case: Case) -> dict[tuple[str, str], str]:
+def _list_misrouted_schemas(case: Case) -> dict[tuple[str, str], str]:
     known = (key for key, _ in case.seen.items_of_kind("schema-subject"))
     return find_misrouted_values(
         known, ((topic, identity) for (topic, identity, _), _ in case.seen.items_of_kind("value-schema"))
@@ -48,7 +48,7 @@ def _list_foreign_schemas(case: Case) -> dict[tuple[str, str], str]:
 
 def _find_misrouted_values(case: Case) -> Iterator[Found]:
     """Values whose schema is that of another topic."""
-    foreign = _list_foreign_schemas(case)
+    foreign = _list_misrouted_schemas(case)
     for (topic, identity, _), seen in case.seen.items_of_kind("value-schema"):
         if (topic, identity) in foreign:
             other = foreign[topic, identity]
@@ -60,7 +60,7 @@ def _find_mixed_schemas(case: Case) -> Iterator[Found]:
 
     Types that are of another topic are a finding of their own.
     """
-    foreign = _list_foreign_schemas(case)
+    foreign = _list_misrouted_schemas(case)
     by_topic: dict[str, dict[str, list[Observation]]] = defaultdict(lambda: defaultdict(list))
     for (topic, identity, name), seen in case.seen.items_of_kind("value-schema"):
         if (topic, identity) not in foreign:

@@ -310,7 +310,9 @@ class LivesOfRecords:
             "topic": where[0],
             "partition": where[1],
             "offset": offset,
-            "timestamp": None if contents is None or contents.timestamp is None else format_ms(contents.timestamp),
+            "timestamp": None
+            if contents is None or contents.timestamp is None
+            else format_timestamp_ms(contents.timestamp),
             "key": None if contents is None else contents.key,
             "value_size": None if contents is None else contents.value_size,
             "headers": [] if contents is None else [{"key": key, "value": held} for key, held in contents.headers],
@@ -612,7 +614,7 @@ def _index_in_batch(partition: _PartitionRows, writes: Iterable[Write], offset: 
 _DUPLICATE: Final = 46
 
 
-def format_ms(timestamp: int) -> str:
+def format_timestamp_ms(timestamp: int) -> str:
     """A time stamp of a record, in ms since 1970, as RFC 3339; its number where it is no time of this age."""
     try:
         return format_rfc3339(timestamp * _MS)

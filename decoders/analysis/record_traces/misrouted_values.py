@@ -27,7 +27,7 @@ from decoders.limits import GROUPS_MAX, VALUE_RUNS_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import PRODUCE
 from decoders.records.batch_layout import SIZE
-from decoders.records.scan_first_bytes_of_keys_and_values import HAS_HEADERS, scan_first_bytes
+from decoders.records.scan_first_bytes_of_keys_and_values import HAS_HEADERS, combine_first_byte_classes
 from decoders.records.summarize_records import read_batch_heads
 from decoders.values.schema_subjects import SchemaSubject, find_misrouted_values, list_subjects, subject_of_values
 from decoders.values.values_that_may_be_encoded import FIRST_BYTES, has_header_of_form, may_have_header_of_form
@@ -140,7 +140,7 @@ class MisroutedValues:
         """Whether a value of a plain batch may have the id of a schema, as `_may_name_schema` says of each."""
         if self._reader.has_schemas_of_unmarked_values:
             return True
-        found = scan_first_bytes(raw, at + SIZE, stop, _MAY_NAME_SCHEMA, of_keys=False)
+        found = combine_first_byte_classes(raw, at + SIZE, stop, _MAY_NAME_SCHEMA, of_keys=False)
         return bool(found & 1) or (found & HAS_HEADERS > 0 and may_have_header_of_form(raw, at, stop))
 
     def _list_schema_ids(

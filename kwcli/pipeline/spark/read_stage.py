@@ -127,7 +127,7 @@ class ShuffleWriter:
             place = len(self._owners)
             self._owners.append(None)
         if row.kind == "exchange":
-            row._forget()
+            row._free_bytes_and_views()
         return place
 
     @property

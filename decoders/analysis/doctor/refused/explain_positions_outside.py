@@ -36,11 +36,11 @@ def explain_place_outside(
     Empty where no number of the capture says on which side of the log it is.
     """
     at, position = _choose_event(case, topic, number, outside)
-    side = _find_side(case, topic, number, position, at)
+    side = _find_side_of_log(case, topic, number, position, at)
     if side is None:
         return {}
     is_behind, words = side
-    group = _find_group(case, client, topic, number, position)
+    group = _find_group_of_position(case, client, topic, number, position)
     of = f"committed offset {position:,} of group {escape_for_sentence(group)} in" if group else None
     state = f": the {of or f'position {position:,} of'} partition {number} is {words}"
     about: dict[str, Any] = {"group": group}
@@ -52,7 +52,9 @@ def explain_place_outside(
         )
         return about | {"reset": state}
     if group is not None:
-        state += _describe_setting(case, group, topic, number, position) + _describe_starts(case, group, client, topic)
+        state += _describe_committer(case, group, topic, number, position) + _describe_repeated_starts(
+            case, group, client, topic
+        )
     about["meaning"] = (
         "there is no such offset in the log: it comes from elsewhere (a copy from another cluster, a tool), or the"
         " log was truncated (an unclean election), or the topic was made again; consumers with"
@@ -77,7 +79,7 @@ def _choose_event(case: Case, topic: str | None, number: int, outside: Observati
     return first
 
 
-def _find_side(case: Case, topic: str | None, number: int, position: int, at: int) -> tuple[bool, str] | None:
+def _find_side_of_log(case: Case, topic: str | None, number: int, position: int, at: int) -> tuple[bool, str] | None:
     """Whether a position is behind the log's end at a time, and words for that; None where that is not known."""
     log = case.seen.get_observation("log", topic, number)
     edges = log.edges if log is not None else {}
@@ -144,7 +146,7 @@ def _bound_log_end(case: Case, topic: str | None, number: int, at: int) -> tuple
     return min(least, default=None), max(most, default=None)
 
 
-def _find_group(case: Case, client: str, topic: str | None, number: int, position: int) -> str | None:
+def _find_group_of_position(case: Case, client: str, topic: str | None, number: int, position: int) -> str | None:
     """The group whose committed offset a position is, of those that a client has joined or whose offsets it got."""
     groups = {group for (group, _), _ in case.find_items("joined", (1,), (client,))}
     groups |= {group for (group, *_), _ in case.find_items("assigned", (1, 2, 3), (client, topic, number))}
@@ -155,7 +157,7 @@ def _find_group(case: Case, client: str, topic: str | None, number: int, positio
     return None
 
 
-def _describe_setting(case: Case, group: str, topic: str | None, number: int, position: int) -> str:
+def _describe_committer(case: Case, group: str, topic: str | None, number: int, position: int) -> str:
     """Words for who committed an offset, and when."""
     for (*_, client), seen in case.find_items("offset-set", (0, 1, 2), (group, topic, number)):
         times = [at for at, offset in seen.edges["offset"] if offset == position]
@@ -166,7 +168,7 @@ def _describe_setting(case: Case, group: str, topic: str | None, number: int, po
     return "; it was committed before the capture" if is_older else ""
 
 
-def _describe_starts(case: Case, group: str, client: str, topic: str | None) -> str:
+def _describe_repeated_starts(case: Case, group: str, client: str, topic: str | None) -> str:
     """Words for a member that comes again and again, and reads nothing."""
     starts = sum("comings" in seen.names for _, seen in case.find_items("membership", (0, 1), (group, client)))
     read = case.find_items("lag", (0, 1), (client, topic))
