@@ -38,9 +38,9 @@ from decoders.analysis.doctor.groups.rebalance_findings import REBALANCES
 from decoders.analysis.doctor.ids_and_logins.id_and_login_findings import (
     IDENTITIES,
     describe_offers,
+    explain_changed_login,
+    explain_deleted_topic,
     explain_second_login,
-    find_changed_login,
-    find_deletion,
     has_logged_in_since,
 )
 from decoders.analysis.doctor.keys.key_findings import KEYS
@@ -277,7 +277,7 @@ def _make_error_finding(case: Case, what: str, kind: str, subject: str | None, s
         values["offers"] = describe_offers(case, subject, names)
     if what == "login-failed":
         illegal = code == _ILLEGAL_STATE
-        values |= (explain_second_login if illegal else find_changed_login)(case, names[0], whole)
+        values |= (explain_second_login if illegal else explain_changed_login)(case, names[0], whole)
         explained = illegal and _do_logins_fail_later(case, {names[0]}, whole.last)
         severity = "note" if explained else severity  # why its logins fail is another finding
     if not went_on and (what in ("login-failed", "version-refused") or _is_setting_refused_for_good(code, some)):
@@ -296,7 +296,7 @@ def _describe_missing_topic(case: Case, topic: str, seen: Observation, *, went_o
     values: dict[str, Any] = {"nearest_topic": near[0] if near else None}
     is_back = is_created_unasked(case, topic)
     values["lacks"] = "did not exist for a moment" if is_back else "does not exist"
-    values |= find_deletion(case, topic, seen, made_again=went_on or is_back)
+    values |= explain_deleted_topic(case, topic, seen, made_again=went_on or is_back)
     values["nearest"] = f" (did the client mean {near[0]}?)" if near and not went_on | ("deleted" in values) else ""
     return values
 

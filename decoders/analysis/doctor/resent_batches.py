@@ -466,7 +466,7 @@ class SentBatches:
         """
         doubtful = self._find_places_with_steps_back()
         placed: dict[tuple[str | None, Any], list[tuple[int, int, int, SentAgain]]] = {}
-        for number, its in self._list_all() if doubtful else ():
+        for number, its in self._list_all_batches() if doubtful else ():
             where = its.topic, its.place[0]
             if where in doubtful and its.offsets is not None and its.offsets[0] == its.offsets[1]:
                 placed.setdefault(where, []).append((its.offsets[0], its.offsets[0] + its.records, number, its))

@@ -7,7 +7,7 @@ from typing import Any, Final
 from decoders.analysis.doctor.diagnosis_input import NS, Case, escape_for_sentence, format_clock
 from decoders.analysis.doctor.observations import Observation
 
-__all__ = ["explain_place_outside", "explain_position_outside"]
+__all__ = ["explain_partition_position_outside", "explain_position_outside"]
 
 # So many connections of a member that each joined the group, and a client starts again and again.
 _STARTS_LEAST: Final = 3
@@ -22,13 +22,13 @@ def explain_position_outside(case: Case, topic: str | None, clients: list[str]) 
     """
     for client in sorted(clients):
         for (_, _, number), seen in case.find_items("outside", (0, 1), (client, topic)):
-            found = explain_place_outside(case, client, topic, number, seen)
+            found = explain_partition_position_outside(case, client, topic, number, seen)
             if found:
                 return found
     return {}
 
 
-def explain_place_outside(
+def explain_partition_position_outside(
     case: Case, client: str, topic: str | None, number: int, outside: Observation
 ) -> dict[str, Any]:
     """Words about the first position of a client outside of the log of a partition, as `explain_position_outside`.

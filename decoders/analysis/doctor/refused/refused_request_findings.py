@@ -352,7 +352,7 @@ def _describe_words(whole: Observation, code: int) -> str:
     """What the broker says itself; what it says of any such error says nothing."""
     if "words" not in whole.names:
         return ""
-    from decoders.protocol_facts.errors.list_client_texts import CLIENT_TEXTS  # few captures need it
+    from decoders.protocol_facts.errors.client_texts import CLIENT_TEXTS  # few captures need it
 
     known = tuple(CLIENT_TEXTS.get(code, ()))
     for words in sort_names_by_count(whole.names["words"]):
