@@ -185,8 +185,12 @@ class Scene:
         broker: str = BROKER,
         ends: int = RST,
         then: bytes = b"",
+        lasts: float = 0,
     ) -> Scene:
-        """A connection with other bytes than Kafka's, an answer, and what is said `then`, that the broker ends."""
+        """A connection with other bytes than Kafka's, an answer, and what is said `then`, that the broker ends.
+
+        It ends `lasts` seconds later.
+        """
         self._asked_ports += 1
         its = Line(host, broker, 41_000 + self._asked_ports)
         now = round(BEGUN + at * NS)
@@ -194,9 +198,10 @@ class Scene:
         script = [(True, SYN, b""), (False, SYN | ACK, b""), (True, ACK, b""), (True, ACK | PUSH, data)]
         script += [(False, ACK | PUSH, answer)] if answer else []
         script += [(True, ACK | PUSH, then)] if then else []
-        script += [(False, ends | ACK, b"")] if ends else []
-        script += [(True, FIN | ACK, b"")] if ends == FIN else []
         self._segments += [(now + number * 1000, its, *step) for number, step in enumerate(script)]
+        over = now + round(lasts * NS) + len(script) * 1000
+        self._segments += [(over, its, False, ends | ACK, b"")] if ends else []
+        self._segments += [(over + 1000, its, True, FIN | ACK, b"")] if ends == FIN else []
         return self
 
     def segments(self) -> list[Segment]:

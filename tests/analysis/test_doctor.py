@@ -71,6 +71,7 @@ from tests.analysis.silence_scenes import (
     member_lost,
     two_went_away,
 )
+from tests.analysis.tls_scenes import TLS_NEAR, TLS_SCENES
 from tests.analysis.topology_scenes import TOPOLOGY_BESIDES, TOPOLOGY_NEAR, TOPOLOGY_SCENES
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw, world
@@ -718,6 +719,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     *FURTHER_SCENES,
     *TOPOLOGY_SCENES,
     *SILENCE_SCENES,
+    *TLS_SCENES,
     # finding, scene, severity, text in the title
     ("topic-unknown", asked_again(4), "error", "topic ordres does not exist (did the client mean orders?)"),
     ("topic-unknown", asked_again(2), "warning", "topic ordres"),
@@ -1147,6 +1149,7 @@ NEAR: list[tuple[str, Scene]] = [
     *FURTHER_NEAR,
     *TOPOLOGY_NEAR,
     *SILENCE_NEAR,
+    *TLS_NEAR,
     *NETWORK_NEAR,
     ("tls-refused", refused_alert(b"")),
     ("tls-refused", refused_alert(bytes.fromhex("15030300020100"))),  # an orderly end

@@ -53,7 +53,7 @@ def test_what_a_certificate_says_is_said(alert: str, hosts: str, sni: str, until
     seen.count_name("certificate", "\n".join((_SUBJECT, hosts, _ISSUER, until)))
     if sni:
         seen.count_name("sni", sni)
-    told, what = describe_tls_refusal("10.0.0.1", "10.0.0.9:9092", alert, "client", seen)
+    told, what = describe_tls_refusal(["10.0.0.1"], "10.0.0.9:9092", alert, "client", seen)
     assert told is not None
     assert why in told
     assert remedy in what
@@ -64,7 +64,7 @@ def test_a_client_that_shows_a_certificate_is_told_of_it() -> None:
     seen = Observation()
     seen.count_occurrence_at(BEGUN)
     seen.add_to_sum("shown", 1)
-    told, what = describe_tls_refusal("10.0.0.1", "10.0.0.9:9092", "unknown_ca", "server", seen)
+    told, what = describe_tls_refusal(["10.0.0.1"], "10.0.0.9:9092", "unknown_ca", "server", seen)
     assert told == ", as it refuses the certificate of the client"
     assert "10.0.0.9:9092" in what
 

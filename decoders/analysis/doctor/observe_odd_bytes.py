@@ -113,6 +113,7 @@ def observe_protocol_of_connection(seen: Observations, ended: Ended, host: str) 
             its.count_end(ended)
             its.keep_greatest("begun", ended.time_ns)
             its.keep_greatest("begun-first", -ended.time_ns)
+            _count_certificate(its, ended)
     elif unmixed and (ended.reason or closed) and not odd:
         spoken = "TLS" if ended.reason == "tls" else foreign_protocol_name(ended.detail)
         _observe_foreign_bytes(seen, ended, host, spoken)
@@ -121,12 +122,10 @@ def observe_protocol_of_connection(seen: Observations, ended: Ended, host: str) 
 def _observe_tls_alert(its: Observation, ended: Ended) -> None:
     """Observe an alert, and what the handshake shows in clear: the broker's certificate, versions that were offered."""
     its.count_end(ended)
-    from decoders.tls.tls_facts import read_certificate_of_line, read_server_name_of_line  # few captures need it
+    from decoders.tls.tls_facts import read_server_name_of_line  # few captures need it
 
-    certificate, name = read_certificate_of_line(ended.detail), read_server_name_of_line(ended.detail)
-    if certificate is not None:
-        subject, issuer, expires, hosts = certificate
-        its.count_name("certificate", "\n".join((subject, hosts, issuer, expires)))
+    _count_certificate(its, ended)
+    name = read_server_name_of_line(ended.detail)
     if name:
         its.count_name("sni", name)
     if _CLIENT_CERTIFICATE in ended.detail:
@@ -134,6 +133,16 @@ def _observe_tls_alert(its: Observation, ended: Ended) -> None:
     offered = _OFFERED.search(ended.detail)
     if offered is not None:
         its.count_name("offered", offered[1])
+
+
+def _count_certificate(its: Observation, ended: Ended) -> None:
+    """Count the certificate that a broker shows in clear, if it does."""
+    from decoders.tls.tls_facts import read_certificate_of_line  # few captures need it
+
+    certificate = read_certificate_of_line(ended.detail)
+    if certificate is not None:
+        subject, issuer, expires, hosts = certificate
+        its.count_name("certificate", "\n".join((subject, hosts, issuer, expires)))
 
 
 def _observe_foreign_bytes(seen: Observations, ended: Ended, host: str, spoken: str) -> None:

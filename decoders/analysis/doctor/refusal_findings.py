@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
-from decoders.analysis.doctor.connection_findings import is_loopback
 from decoders.analysis.doctor.diagnosis_input import (
     LISTED,
     MS,
@@ -23,14 +22,13 @@ from decoders.analysis.doctor.diagnosis_input import (
     next_less_severe,
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
-from decoders.analysis.doctor.kinds.tls_alerts import describe_tls_refusal
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.doctor.refused.explain_unanswered_requests import (
     explain_unanswered_requests,
     find_last_time_by_connection,
 )
+from decoders.analysis.doctor.refused.refused_handshakes import REFUSED_HANDSHAKES, is_kafka_address, speaks_protocol
 from decoders.analysis.exchange_facts import WAITING
-from decoders.analysis.read_dimension_values import host_of
 from decoders.apis import api
 from decoders.limits import NAMES_OBSERVED_MAX
 from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH, PRODUCE
@@ -38,10 +36,6 @@ from decoders.wire.format_and_escape_text import describe_duration, format_size
 
 __all__ = ["REFUSALS", "are_writes_lost_with_sessions"]
 
-# Ports that end so are Kafka's by custom: a TLS hello that is refused there concerns Kafka.
-_CUSTOMARY: Final = "909"
-# Lower ports are those of other protocols.
-_REGISTERED_MIN: Final = 1024
 # A request this much before the end of a session may still be refused for it: clocks of broker and capture, pauses.
 _SLACK_MS: Final = 2000
 
@@ -119,20 +113,16 @@ _MISPLACED: Final = {
 }
 
 
-def _speaks_protocol(case: Case, broker: str, what: str) -> bool:
-    return case.seen.get_observation("speaks", broker, what) is not None
-
-
 def _find_foreign_protocols(case: Case) -> Iterator[Found]:
     """Connections that speak TLS or HTTP to a plaintext listener, plaintext to a TLS listener, or no Kafka at all."""
     for (host, broker, spoken), seen in case.seen.items_of_kind("foreign"):
-        plain, closed = _speaks_protocol(case, broker, "plaintext"), seen.sums.get("closed", 0)
+        plain, closed = speaks_protocol(case, broker, "plaintext"), seen.sums.get("closed", 0)
         about = {"host": host, "clients": [host], "broker": broker, "tally": _describe_connections(closed, seen.count)}
         if spoken == "TLS":
-            if closed and (plain or (_is_kafka_address(case, broker) and not _speaks_protocol(case, broker, "TLS"))):
+            if closed and (plain or (is_kafka_address(case, broker) and not speaks_protocol(case, broker, "TLS"))):
                 about["which"] = ", which speaks plaintext" if plain else ", which gives no byte of TLS back"
                 yield case.make_finding("tls-to-plaintext", seen, **about)
-        elif plain or _speaks_protocol(case, broker, "TLS"):
+        elif plain or speaks_protocol(case, broker, "TLS"):
             yield case.make_finding("not-kafka", seen, spoken=spoken or "bytes that are no Kafka", **about)
     for (host, broker), seen in case.seen.items_of_kind("unheard"):
         if _is_plaintext_refused(case, host, broker):
@@ -140,70 +130,12 @@ def _find_foreign_protocols(case: Case) -> Iterator[Found]:
             yield case.make_finding("plaintext-to-tls", seen, host=host, clients=[host], broker=broker, tally=tally)
 
 
-def _is_kafka_address(case: Case, broker: str) -> bool:
-    """Whether an address is a broker's by its port, or because the capture has nothing else that could be Kafka."""
-    if broker in case.brokers or broker[:-1].endswith(_CUSTOMARY):
-        return True
-    return not case.brokers and int(broker.rpartition(":")[2]) >= _REGISTERED_MIN
-
-
-def _is_listener_of_brokers(case: Case, address: str) -> bool:
-    """Whether an address that speaks TLS is another listener of brokers that are known by a plaintext one.
-
-    It is on the machine of a broker; on one with many programs (loopback), the same port is there on several of them.
-    """
-    hosts, port = set(map(host_of, case.brokers)), address.rpartition(":")[2]
-    if host_of(address) not in hosts or int(port) < _REGISTERED_MIN:
-        return False
-    alike = {where for (where, what), _ in case.seen.items_of_kind("speaks") if what == "TLS"} | {address}
-    alike = {host_of(where) for where in alike if where.rpartition(":")[2] == port}
-    return len(alike & hosts) > 1 or not is_loopback(host_of(address))
-
-
-def _find_refused_tls(case: Case) -> Iterator[Found]:
-    """TLS handshakes that one side breaks off with an alert."""
-    for (host, broker, alert, whose), seen in case.seen.items_of_kind("tls-alert"):
-        if not (_is_kafka_address(case, broker) or _is_listener_of_brokers(case, broker)):
-            continue
-        name = alert.removeprefix("alert ")
-        about: dict[str, Any] = {"clients": [host], "broker": broker, "alert": name}
-        about["who"], about["other"] = (host, broker) if whose == "client" else (broker, host)
-        about["why"], about["remedy"] = describe_tls_refusal(host, broker, name, whose, seen)
-        about["others_served"] = _describe_lasting_tls(case, host, broker, seen)
-        about["tally"] = f"{seen.count:,} connection{'s' if seen.count > 1 else ''}"
-        few = seen.count < case.limits["errors.few"]
-        severity = FINDINGS["tls-refused"].severity
-        yield Found("tls-refused", next_less_severe(severity) if few else severity, seen, about)
-
-
-# Programs connect to all brokers when they start, some a moment before the first is refused.
-_AT_THAT_TIME_NS: Final = 5 * NS
-
-
-def _describe_lasting_tls(case: Case, host: str, broker: str, alerts: Observation) -> str | None:
-    """Words for TLS connections that go on meanwhile: older ones of this host to the broker, those to other brokers."""
-    words = []
-    lasting = dict(case.seen.items_of_kind("tls-lasts"))
-    own = lasting.get((host, broker))
-    if own is not None and own.last > alerts.first > -own.most["begun-first"]:
-        words.append("connections from before go on")
-    refused = {where for (who, where, *_), _ in case.seen.items_of_kind("tls-alert") if who == host}
-    others = [
-        where
-        for (who, where), its in lasting.items()
-        if who == host and where not in refused and its.most["begun"] > alerts.first - _AT_THAT_TIME_NS
-    ]
-    if others:
-        words.append(f"{escape_for_sentence(others)} take{'s' if len(others) == 1 else ''} new ones of this host")
-    return "; " + ", and ".join(words) if words else None
-
-
 def _is_plaintext_refused(case: Case, host: str, broker: str) -> bool:
     """Whether a host's plaintext connections to a broker end without an answer, because the broker speaks TLS."""
     unheard = case.seen.get_observation("unheard", host, broker)
-    if unheard is None or _speaks_protocol(case, broker, "plaintext"):
+    if unheard is None or speaks_protocol(case, broker, "plaintext"):
         return False
-    return _speaks_protocol(case, broker, "TLS") or unheard.sums["alerts"] == unheard.count
+    return speaks_protocol(case, broker, "TLS") or unheard.sums["alerts"] == unheard.count
 
 
 def _describe_connections(closed: int, count: int) -> str:
@@ -533,6 +465,6 @@ REFUSALS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_refused_batches,
     _find_misplaced_answers,
     _find_foreign_protocols,
-    _find_refused_tls,
+    *REFUSED_HANDSHAKES,
     _find_unanswered_requests,
 )

@@ -108,7 +108,7 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
     ),
     "tls-refused": FindingKind(
         ERROR,
-        "{who} breaks off the TLS handshake with {other} ({alert}){why}: {tally}",
+        "{who} {breaks} off the TLS handshake with {other} ({alert}){why}: {tally}",
         "no request is ever sent on such a connection{others_served}",
         "{remedy}",
     ),

@@ -28,9 +28,15 @@ _TRUST: Final = "ssl.truststore.location; librdkafka: ssl.ca.location"
 _CHECK: Final = "look whether its end has come, whether its names fit, and whether the other side knows who issued it"
 
 
-def describe_tls_refusal(host: str, broker: str, alert: str, whose: str, seen: Observation) -> tuple[str | None, str]:
-    """Words for why a side (`whose`) sent an alert, and what to do; only what the alert or the handshake says."""
+def describe_tls_refusal(
+    hosts: list[str], broker: str, alert: str, whose: str, seen: Observation, before: str | None = None
+) -> tuple[str | None, str]:
+    """Words for why a side (`whose`) sent an alert, and what to do; only what the alert or the handshake says.
+
+    `hosts` are the clients'; `before`: the certificate that the broker had on connections before that went on.
+    """
     offered = max(seen.names.get("offered", {"": 0}))
+    who = escape_for_sentence(hosts)
     if alert == "protocol_version":
         why = f", which offers TLS {offered}" if offered else None
         return why, f"have both sides take one version of TLS in common (ssl.enabled.protocols of {broker})"
@@ -45,28 +51,51 @@ def describe_tls_refusal(host: str, broker: str, alert: str, whose: str, seen: O
 
         return None, remedy_of_alert_name(alert) or _COMPARE
     if whose == "server":
-        return _describe_client_certificate(host, broker, alert)
-    subject, hosts, issuer, until = (max(seen.names.get("certificate", {"\n\n\n": 0})).split("\n") + [""] * 3)[:4]
+        return _describe_client_certificate(who, broker, alert)
+    refuse = "it refuses" if len(hosts) == 1 else "they refuse"
+    why = f", {'most likely because' if alert == _UNREAD else 'as'} {refuse} the certificate"
+    shown = max(seen.names.get("certificate", {"": 0}))
+    more, remedy = _describe_refused_certificate(who, broker, alert, seen, (shown, before or shown))
+    return why + more, remedy
+
+
+def _describe_refused_certificate(
+    who: str, broker: str, alert: str, seen: Observation, certificates: tuple[str, str]
+) -> tuple[str, str]:
+    """Words for the certificate of a broker that clients refuse, which may be another one than before."""
+    shown, before = certificates
+    subject, hosts, issuer, until = _split_certificate(shown)
     name = max(seen.names.get("sni", {"": 0}))
-    why = f", {'most likely because' if alert == _UNREAD else 'as'} it refuses the certificate"
-    if subject:
-        why += f" of {escape_for_sentence(subject)}"
+    why = f" of {escape_for_sentence(subject)}" if subject else ""
     if alert == _EXPIRED or (until and until < format_rfc3339(seen.first)):
         why += f", which was valid until {until}" if until else ""
         return why, f"renew the certificate of {broker}, and have the broker load it (kafka-configs, or a restart)"
-    if alert == _UNKNOWN or (alert == _UNREAD and not _is_for_another_host(broker, hosts, name)):
+    is_for_another = _is_for_another_host(broker, hosts, name)
+    if alert == _UNKNOWN or (alert == _UNREAD and not is_for_another):
         why += f", issued by {escape_for_sentence(issuer)}" if issuer else ""
+        issuer_before = _split_certificate(before)[2]
+        changed = issuer and issuer_before and issuer_before != issuer
+        why += f" and not, as the one before it, by {escape_for_sentence(issuer_before)}" if changed else ""
+        return why, f"give {who} the certificate of the CA that issued it ({_TRUST}), or correct the broker's key store"
+    if is_for_another:
+        why += f", which is for {escape_for_sentence(hosts)}"
+        missing = name or host_of(broker).strip("[]")
+        if before != shown and not _is_for_another_host(broker, _split_certificate(before)[1], name):
+            return (
+                f"{why}, and not, as the one before it, for {escape_for_sentence(missing)}",
+                f"give {broker} a certificate with {missing} among its names (SAN) again, and have the broker load it",
+            )
         return (
             why,
-            f"give {host} the certificate of the CA that issued it ({_TRUST}), or correct the broker's key store",
-        )
-    if _is_for_another_host(broker, hosts, name):
-        return (
-            f"{why}, which is for {escape_for_sentence(hosts)}",
             f"if the client uses another name for {broker}: connect by one that the certificate has, or add this one to"
             f" it; else {_CHECK}",
         )
     return why, f"{_CHECK}: the alert does not say"
+
+
+def _split_certificate(text: str) -> list[str]:
+    """Subject, hosts, issuer and end of a certificate, each empty where it is not known."""
+    return ([*text.split("\n")] + [""] * 4)[:4]
 
 
 def _describe_client_certificate(host: str, broker: str, alert: str) -> tuple[str, str]:
