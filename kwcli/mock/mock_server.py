@@ -183,7 +183,7 @@ class MockProtocol(asyncio.Protocol):
         server.connections[connection] = self
         server.report_connection(connection, "opened", loud=False)
         if self._log_queue is not None:
-            self._log_queue.log_opened(
+            self._log_queue.log_connection_opened(
                 connection.number, connection.client, self._format_socket_address("sockname"), "", now_ns()
             )
             link: Any = transport.get_extra_info("ssl_object")
@@ -200,7 +200,7 @@ class MockProtocol(asyncio.Protocol):
         """Hand the client's bytes to the mocked brokers."""
         if self._connection is not None:
             if self._log_queue is not None:
-                self._log_queue.log_chunk(self._connection.number, CLIENT, now_ns(), data)
+                self._log_queue.log_client_bytes(self._connection.number, CLIENT, now_ns(), data)
             self._server.brokers.feed(self._connection, data, self._server.now_ms())
             self._server.send_output()
 
@@ -212,7 +212,7 @@ class MockProtocol(asyncio.Protocol):
         if connection.out and not transport.is_closing():
             data = connection.take_output()
             if self._log_queue is not None:
-                self._log_queue.log_chunk(connection.number, SERVER, now_ns(), data)
+                self._log_queue.log_client_bytes(connection.number, SERVER, now_ns(), data)
             transport.write(data)
         if connection.closed is None:
             self.pause_or_resume_reading()
@@ -258,7 +258,7 @@ class MockProtocol(asyncio.Protocol):
         self._server.connections.pop(connection, None)
         self._server.report_connection(connection, reason, loud=loud)
         if self._log_queue is not None:
-            self._log_queue.log_closed(connection.number, how, now_ns(), reason)
+            self._log_queue.log_connection_closed(connection.number, how, now_ns(), reason)
 
     def close(self) -> None:
         """Close the connection: the mock ends."""

@@ -128,7 +128,7 @@ class _TableRenderer(FoldRenderer):
         """Take the names of the captures."""
         self._captures = names
 
-    def name_points(self, points: Sequence[str]) -> None:
+    def set_point_names(self, points: Sequence[str]) -> None:
         """Take the names of the places that are read as they come, where there are several: they are the files."""
         if points:
             self._columns.point = None

@@ -25,7 +25,12 @@ from kwcli.pipeline.store.replace_folders_of_tables import TableStore, open_stor
 from kwcli.pipeline.store.tables_manifest import normalize_by_json
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.reading.capture_sources import escape_non_utf8
-from kwcli.reading.sinks.closing_lines import CaptureCounts, describe_passed_over, fault_lines, has_cut_packets
+from kwcli.reading.sinks.closing_lines import (
+    CaptureCounts,
+    describe_passed_over,
+    has_cut_packets,
+    list_capture_fault_lines,
+)
 from kwcli.reading.tls_key_log_files import check_key_logs
 from kwcli.run_environment import Exit, Failure
 
@@ -136,7 +141,7 @@ def _write_tables(
             outcome = _join_engine_results(outcome, decode_request_logs_into_tables(spec, logs, staging, show))
         told = [*plan.problems, *dict.fromkeys(outcome.problems)]
         if plan.splits or logs:
-            faults = fault_lines(_build_capture_counts(options, outcome), whole=not told)
+            faults = list_capture_fault_lines(_build_capture_counts(options, outcome), whole=not told)
             facts = _build_manifest_facts(engine_choice, outcome, told) | {"faults": faults}
             rows, files = options.select_options_of_rows(), covered.files
             store.commit(staging, outcome.written, sources=files, options=rows, tables=options.tables, facts=facts)
@@ -213,7 +218,7 @@ def _build_manifest_facts(
 
 
 def _build_capture_counts(options: RunOptions, outcome: EngineResult) -> CaptureCounts:
-    """The counts of a run, from which `fault_lines` finds what is wrong with the captures themselves."""
+    """The counts of a run, from which `list_capture_fault_lines` finds what is wrong with the captures themselves."""
     tally = outcome.tally
     return CaptureCounts(
         tally.exchanges,

@@ -25,8 +25,8 @@ from kwcli.net.listening_sockets import open_listener
 from kwcli.net.parse_addresses import format_address
 from kwcli.net.session.version_negotiation import find_impossible_versions
 from kwcli.output.short_texts import count_of, cut
-from kwcli.proxy.node_listeners import ProxyPorts, ports_file
-from kwcli.proxy.relay.rewrite_addresses import ROWS, highest_version
+from kwcli.proxy.node_listeners import ProxyPorts, find_ports_file
+from kwcli.proxy.relay.rewrite_addresses import ROWS, find_highest_rewritable_version
 from kwcli.run_environment import Environment, Exit, Failure
 from kwcli.telemetry.http_server import listen_for_metrics
 
@@ -80,12 +80,12 @@ def run_check(env: Environment, options: CheckOptions, output: str | None = None
     return next((code for code in order if code in codes), Exit.DONE)
 
 
-def _format_text(finding: CheckLine) -> str:
+def _format_check_line_as_text(finding: CheckLine) -> str:
     mark = "fail" if finding.code else "ok"
     return f"{mark:4}  {finding.what:12}  {escape_text(finding.text)}\n"
 
 
-def _format_json(finding: CheckLine) -> str:
+def _format_check_line_as_json(finding: CheckLine) -> str:
     """A finding as JSON; `code` is the exit code that it alone would give."""
     found = {"kind": "finding", "what": finding.what, "ok": not finding.code, "code": int(finding.code)}
     return json.dumps({**found, "text": finding.text}, ensure_ascii=False)
@@ -93,10 +93,10 @@ def _format_json(finding: CheckLine) -> str:
 
 # Option -o → how to write a finding, the bytes between two findings, the bytes before and after all of them.
 _FORMS: Final[Mapping[str | None, tuple[Callable[[CheckLine], str], bytes, bytes]]] = {
-    None: (_format_text, b"", b""),
-    "text": (_format_text, b"", b""),
-    "ndjson": (lambda finding: _format_json(finding) + "\n", b"", b""),
-    "json": (_format_json, b",\n", b"[]\n"),
+    None: (_format_check_line_as_text, b"", b""),
+    "text": (_format_check_line_as_text, b"", b""),
+    "ndjson": (lambda finding: _format_check_line_as_json(finding) + "\n", b"", b""),
+    "json": (_format_check_line_as_json, b",\n", b"[]\n"),
 }
 
 
@@ -112,7 +112,7 @@ def find_check_lines(variables: Mapping[str, str], options: CheckOptions) -> Ite
             first = cluster.connect_to_any()
             yield CheckLine("upstream", f"{format_address(first.address)} answers{_describe_protocol(options.config)}")
             yield from _check_versions("versions", first)
-            nodes = _find_nodes(cluster)
+            nodes = _find_nodes_or_login_failure(cluster)
             if isinstance(nodes, Failure):
                 yield CheckLine("nodes", f"{nodes.text}; the nodes will be known once a client has logged in")
             else:
@@ -122,7 +122,7 @@ def find_check_lines(variables: Mapping[str, str], options: CheckOptions) -> Ite
                 yield CheckLine("cluster", f"{count_of(len(found), 'broker')}, cluster id {named}", code)
                 for place, node in enumerate(found.values()):
                     if not deadline.left():
-                        yield _time_is_up_line("nodes", len(found) - place, len(found), deadline)
+                        yield _make_line_that_time_is_up("nodes", len(found) - place, len(found), deadline)
                         break
                     yield from _check_node(cluster, node, first.address)
     except Failure as failure:
@@ -130,11 +130,11 @@ def find_check_lines(variables: Mapping[str, str], options: CheckOptions) -> Ite
     if not options.port_base:
         yield CheckLine("ports", "a free range is taken at the start")
         return
-    ports = ProxyPorts(options.port_base, cluster_id, ports_file(variables), nodes=found, keep=False)
+    ports = ProxyPorts(options.port_base, cluster_id, find_ports_file(variables), nodes=found, keep=False)
     yield from _check_ports(options, ports, found, deadline)
 
 
-def _time_is_up_line(what: str, left: int, count: int, deadline: Deadline) -> CheckLine:
+def _make_line_that_time_is_up(what: str, left: int, count: int, deadline: Deadline) -> CheckLine:
     text = f"time is up after {deadline.seconds:.3g} s: {left:,} of {count:,} were not checked; give a longer --timeout"
     return CheckLine(what, text, Exit.TIMEOUT)
 
@@ -149,7 +149,7 @@ def _describe_protocol(config: ClientConfig) -> str:
     return f" {' and '.join(words)}" if words else " in plaintext"
 
 
-def _find_nodes(cluster: ClusterClient) -> Mapping[int, ClusterNode] | Failure:
+def _find_nodes_or_login_failure(cluster: ClusterClient) -> Mapping[int, ClusterNode] | Failure:
     """The brokers by node id; a Failure as a value where the cluster wants a login, which clients do by themselves."""
     try:
         return cluster.list_nodes()
@@ -189,7 +189,7 @@ def _check_versions(name: str, connection: BrokerConnection) -> Iterator[CheckLi
 
 def _warn_of_newer_versions(offered: Mapping[int, Versions]) -> Iterator[str]:
     for key in ROWS:
-        most = highest_version(key)
+        most = find_highest_rewritable_version(key)
         versions = offered.get(key)
         if versions is None or most is None or versions.high <= most:
             continue
@@ -223,7 +223,7 @@ def _check_ports(
     free: list[str] = []
     for place, (name, port) in enumerate(wanted):
         if place >= _PORTS_AT_ONCE and not deadline.left():
-            yield _time_is_up_line("ports", count - place, count, deadline)
+            yield _make_line_that_time_is_up("ports", count - place, count, deadline)
             return
         if port is None:
             yield CheckLine("ports", f"no port is left for {name}: give a lower --port-base", Exit.FINDINGS)

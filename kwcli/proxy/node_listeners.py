@@ -87,7 +87,7 @@ def list_port_bases(base: int) -> Iterable[int]:
     return (base,) if base else range(FIRST_BASE, LAST_BASE, _STEP)
 
 
-def ports_file(variables: Mapping[str, str]) -> str:
+def find_ports_file(variables: Mapping[str, str]) -> str:
     """Where the order of large node ids is kept: `$XDG_STATE_HOME/kw/proxy-ports.json`."""
     return os.fspath(own_folder("state", variables) / "proxy-ports.json")
 
@@ -193,7 +193,7 @@ class ProxyListeners:
         others = self._nodes.values() if listener is self.boot else ()
         return list(dict.fromkeys([*listener.targets, *(target for each in others for target in each.targets)]))
 
-    def open_listeners_for(self, found: Iterable[Endpoint]) -> Mapping[int, Address]:
+    def open_listeners_and_find_addresses(self, found: Iterable[Endpoint]) -> Mapping[int, Address]:
         """Where clients find the nodes that a broker names, which are learnt; nodes without a listener are left out."""
         places: dict[int, Address] = {}
         for each in found:

@@ -62,7 +62,7 @@ class Metrics:
         # Bytes, answers, connections that the log had to leave out.
         self.dropped: Callable[[], tuple[int, int, int]] = lambda: (0, 0, 0)
 
-    def meter_of_listener(self, listener: Listener) -> Meter:
+    def get_or_make_meter(self, listener: Listener) -> Meter:
         """The meter of a listener; a new one the first time."""
         return self._meters.setdefault(listener.name, Meter())
 

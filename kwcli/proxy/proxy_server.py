@@ -24,9 +24,9 @@ from kwcli.proxy.node_listeners import (
     Listener,
     ProxyListeners,
     ProxyPorts,
+    find_ports_file,
     list_listener_rows,
     list_port_bases,
-    ports_file,
 )
 from kwcli.proxy.proxy_metrics import Metrics
 from kwcli.proxy.proxy_settings import DiscoveredNodes, ProxySettings
@@ -94,9 +94,11 @@ class Proxy:
         self.dialler = Dialler(settings.config)
         self._logins = Logins(settings.config) if "SASL" in settings.config.protocol else None
         self.relays: dict[int, Relay] = {}
-        self._ports = ProxyPorts(settings.port_base, found.cluster_id, ports_file(env.variables), nodes=found.nodes)
+        self._ports = ProxyPorts(
+            settings.port_base, found.cluster_id, find_ports_file(env.variables), nodes=found.nodes
+        )
         self.listeners = ProxyListeners(
-            self._ports, settings.bind, settings.advertise, self._serve_when_loop_runs, self._say_and_log
+            self._ports, settings.bind, settings.advertise, self._serve_when_loop_runs, self._report_and_log
         )
         self._found = found
         self._sockets: list[tuple[Listener, socket.socket]] = []
@@ -106,7 +108,7 @@ class Proxy:
         self._count = 0
         self.backoff = LoginBackoff(time.monotonic)
         self._notes = SeenTexts()
-        self._repeats = RepeatFilter(time.monotonic, self._say_and_log)
+        self._repeats = RepeatFilter(time.monotonic, self._report_and_log)
         self._signals = 0
         self._command: subprocess.Popen[bytes] | None = None  # of --run
         self._ended = asyncio.Event()
@@ -122,23 +124,23 @@ class Proxy:
         via = "" if relay.via_address is None else f" by {relay.via_address}"
         line = f"connection {relay.number} from {relay.peer}{via} ({name}): {text}"
         if self.settings.verbose:
-            self._say_and_log(line)
+            self._report_and_log(line)
         else:
             self._repeats.say_unless_repeated(f"({name}): {text}", line)
 
     def say_once(self, text: str, relay: Relay) -> None:
         """Say a text that people should know, once; how often it came is said at the end."""
-        if self._notes.is_new(text):
+        if self._notes.count_text_and_check_new(text):
             self.report(relay, text, loud=True)
 
-    def _say_and_log(self, text: str) -> None:
+    def _report_and_log(self, text: str) -> None:
         self.env.report(f"kw: {text}")
         if self.log_queue is not None:
             self.log_queue.log_event(0, text, now_ns())
 
     def _say_lines(self, lines: list[str]) -> None:
         for line in lines:
-            self._say_and_log(line)
+            self._report_and_log(line)
 
     def pause(self, paused: bool) -> None:
         """Stop reading from all connections, or read on, as the log asks for it."""
@@ -222,7 +224,7 @@ class Proxy:
         """Reload files of fault rules that have changed, now and again every `_RULES_S`."""
         rules = self.settings.rules
         if rules is not None and not self._ended.is_set():
-            rules.read_changed_files(self._say_and_log)
+            rules.read_changed_files(self._report_and_log)
             asyncio.get_running_loop().call_later(_RULES_S, self._reload_changed_rules)
 
     def _cut_stalled_clients(self) -> None:
@@ -250,7 +252,7 @@ class Proxy:
             self.env.report(line)
         settings = self.settings
         if self._found.remark:
-            self._say_and_log(self._found.remark)
+            self._report_and_log(self._found.remark)
         if settings.version_decider is not None:
             self._say_lines(settings.version_decider.served.format_start_lines(self._found.offered))
         for line in settings.tls.format_client_settings() if settings.tls is not None else []:
@@ -280,7 +282,7 @@ class Proxy:
     async def _serve_listener(self, listener: Listener, sock: socket.socket) -> None:
         self._accepting[listener] = Acceptor(
             sock,
-            partial(self._make_server, listener),
+            partial(self._make_asyncio_server, listener),
             partial(self._is_broker_reachable, listener),
             lambda text, more: self._repeats.say_unless_repeated(
                 f"{listener.title}: {text}", f"{listener.title}: {text}{more}"
@@ -289,7 +291,7 @@ class Proxy:
         )
         await self._accepting[listener].begin_accepting()
 
-    async def _make_server(self, listener: Listener, sock: socket.socket) -> asyncio.Server | AcceptingServer:
+    async def _make_asyncio_server(self, listener: Listener, sock: socket.socket) -> asyncio.Server | AcceptingServer:
         tls, heads = self.settings.tls, self.settings.heads
         if tls is None and heads is None:
             factory = partial(self._make_relay, listener)
@@ -341,7 +343,7 @@ class Proxy:
 
     def _set_listening_metric(self, listener: Listener, let_in: bool) -> None:
         if self.metrics is not None:
-            self.metrics.meter_of_listener(listener).listening = let_in
+            self.metrics.get_or_make_meter(listener).listening = let_in
 
     def _make_relay(self, listener: Listener, head: ReceivedHead = NO_HEAD) -> SocketHalf:
         self._count += 1
@@ -357,8 +359,10 @@ class Proxy:
             text = "refused: it reset the connection inside its PROXY head"
         else:
             text = f"refused: the client {self.settings.tls.explain_failed_handshake(error)}"
-        if self._notes.is_new(f"connection from {peer.rpartition(':')[0]} {text}"):  # clients try again and again
-            self._say_and_log(f"connection from {peer} {text}")
+        if self._notes.count_text_and_check_new(
+            f"connection from {peer.rpartition(':')[0]} {text}"
+        ):  # clients try again and again
+            self._report_and_log(f"connection from {peer} {text}")
 
     def make_login(self, relay: Relay, address: Address) -> BrokerLogin | None:
         """The proxy's own login for a connection to the broker at `address`; None where it has none."""
@@ -387,11 +391,11 @@ class Proxy:
         if self._telling is not None:
             self._telling.close()
         if not self._drain_and_check_idle():
-            self._say_and_log(f"waiting for answers to {self._count_in_flight()} requests (Ctrl-C: at once)")
+            self._report_and_log(f"waiting for answers to {self._count_in_flight()} requests (Ctrl-C: at once)")
         end = time.monotonic() + self.settings.drain_s
         while not self._drain_and_check_idle() and self._signals < 2:
             if time.monotonic() > end:
-                self._say_and_log(f"gave up on {self._count_in_flight()} unanswered requests")
+                self._report_and_log(f"gave up on {self._count_in_flight()} unanswered requests")
                 break
             await asyncio.sleep(_LOOK_S)
         # Answers that were sent may still be in buffers.
@@ -401,7 +405,7 @@ class Proxy:
         await asyncio.sleep(0)
         if not self.settings.quiet:
             self._repeats.finish()
-            self._notes.say_repeats(self._say_and_log)
+            self._notes.say_repeats(self._report_and_log)
             rules = self.settings.rules
             faults = rules.faults if rules is not None else None
             for decider in (self.settings.version_decider, faults, self.settings.script_and_control):
@@ -423,7 +427,7 @@ class Proxy:
         text = f"{context.get('message', 'defect')}: {error!r}" if error else str(context.get("message"))
         if isinstance(error, OSError) and "accept" in str(context.get("message")):
             text = f"cannot take more connections: {error.strerror} (ulimit -n)"
-        self._say_and_log(text)
+        self._report_and_log(text)
         if self.env.debug and error is not None:
             import traceback
 
@@ -431,7 +435,7 @@ class Proxy:
                 self.env.report(line)
 
 
-def raise_file_limit() -> None:
+def raise_open_files_limit() -> None:
     """Raise the limit of open files as far as the system allows: a connection takes two."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
@@ -451,7 +455,7 @@ def find_loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 def serve_proxy(proxy: Proxy) -> int:
     """Bind the proxy's listeners and run it to its end; the exit code. Raises Failure."""
-    raise_file_limit()
+    raise_open_files_limit()
     set_malloc_thresholds()
     proxy.bind_listeners()
     with asyncio.Runner(loop_factory=find_loop_factory()) as runner:

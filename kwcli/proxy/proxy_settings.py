@@ -82,7 +82,7 @@ class DiscoveredNodes(NamedTuple):
     offered: Mapping[int, Versions] | None = None
 
 
-def discover_nodes(config: ClientConfig) -> DiscoveredNodes:
+def request_nodes_of_cluster(config: ClientConfig) -> DiscoveredNodes:
     """Ask the cluster for its nodes. Raises Failure where no broker answers.
 
     A cluster that wants a login is no failure where clients log in by themselves: then no nodes are known yet.

@@ -27,7 +27,7 @@ class SeenTexts:
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
 
-    def is_new(self, text: str) -> bool:
+    def count_text_and_check_new(self, text: str) -> bool:
         """Count a text; whether it is new, and should be said."""
         count = self._counts.get(text, 0)
         if not count and len(self._counts) >= _MOST:

@@ -13,7 +13,7 @@ from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.proxy.log.log_queue import Overflow
 from kwcli.proxy.log.start_log_process import start as launch
 from kwcli.proxy.proxy_server import Proxy, serve_proxy
-from kwcli.proxy.proxy_settings import DiscoveredNodes, Listening, ProxySettings, discover_nodes
+from kwcli.proxy.proxy_settings import DiscoveredNodes, Listening, ProxySettings, request_nodes_of_cluster
 from kwcli.proxy.tls.listener_tls_options import TlsOptions, check_exposure
 from kwcli.run_environment import Environment, Exit, Failure
 
@@ -53,7 +53,7 @@ def run_proxy(
 
         return run_check(env, CheckOptions(config, port_base, bind, host, make, metrics), log.shown.output)
     tls = make() if make is not None else None
-    found = discover_nodes(config)
+    found = request_nodes_of_cluster(config)
     settings = ProxySettings(
         config,
         port_base,

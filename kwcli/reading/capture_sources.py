@@ -47,7 +47,7 @@ CAPTURE_MAGICS: Final = frozenset(
 )
 
 
-def with_byte_offset(text: str, at: int) -> str:
+def add_byte_offset(text: str, at: int) -> str:
     """A message about the bytes of a capture, with the offset of the fault in it."""
     return f"cut off at byte {at:,}{text[7:]}" if text.startswith("cut off") else f"{text} at byte {at:,}"
 
@@ -104,7 +104,7 @@ class CaptureSource:
         """The first bytes, decompressed, still to be read; empty where they cannot be read: reading raises then."""
         pieces = self.reopen().read_plain_pieces() if self.is_stored else self.read_plain_pieces()
         try:
-            head = _join_first_pieces(pieces)
+            head = _read_first_pieces(pieces)
         except InputProblem as problem:
             head, pieces = b"", _raise_at_first_piece(problem)
         if not self.is_stored:
@@ -123,7 +123,7 @@ class CaptureSource:
             return
         pieces: Iterator[bytes] = iter(partial(self._read_piece, PIECE_SIZE), b"")
         for _ in range(COMPRESSED_NESTING_MAX + 1):
-            head = _join_first_pieces(pieces)
+            head = _read_first_pieces(pieces)
             pieces = chain([head], pieces) if head else iter(())
             if COMPRESSED.match(head[:4]) is None:
                 yield from pieces
@@ -197,7 +197,7 @@ def describe_os_error(error: OSError | ValueError) -> str:
     return str(error)
 
 
-def _join_first_pieces(pieces: Iterator[bytes]) -> bytes:
+def _read_first_pieces(pieces: Iterator[bytes]) -> bytes:
     """The first pieces, of at least four bytes where there are so many."""
     head = b""
     for piece in pieces:
@@ -227,7 +227,7 @@ def begins_as_request_log(head: bytes) -> bool:
     return (_COMPLETED in head or _HANDLING in head) and head[:4] not in CAPTURE_MAGICS
 
 
-def has_requests_alone(head: bytes) -> bool:
+def lacks_lines_of_request_logger(head: bytes) -> bool:
     """Whether a request log with these first bytes has no lines of kafka.request.logger."""
     return _COMPLETED not in head
 
@@ -237,13 +237,13 @@ def open_line_reader(head: bytes) -> LineReader:
     if begins_as_request_log(head):
         from decoders.messages.parse_request_log import RequestLogLines
 
-        return RequestLogLines(handled=has_requests_alone(head))
+        return RequestLogLines(handled=lacks_lines_of_request_logger(head))
     from decoders.messages.read_ndjson import RecordLines
 
     return RecordLines()
 
 
-def holds_exchanges(source: CaptureSource) -> bool:
+def holds_records_or_request_log(source: CaptureSource) -> bool:
     """Whether a file in a folder is named as records are and may hold some, or is a broker's request log."""
     plain = source.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".lz4")
     head = source.peek_head()
@@ -252,7 +252,7 @@ def holds_exchanges(source: CaptureSource) -> bool:
 
 def require_capture_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
     """The pieces as given; raises InputProblem where their first bytes are not a capture's."""
-    head = _join_first_pieces(pieces)
+    head = _read_first_pieces(pieces)
     if head[:4] not in CAPTURE_MAGICS:
         if not head:
             raise InputProblem(f"{name}: empty: there is no capture in it")

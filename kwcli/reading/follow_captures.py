@@ -30,7 +30,7 @@ from decoders.capture.decompress_gzip_zstd_lz4 import COMPRESSED, PIECE_SIZE
 from decoders.capture.merge_captures import packet_number_before_file
 from decoders.capture.read_capture import CaptureReader
 from decoders.capture.track_growing_files import HEAD_SIZE, FileTracker, GrowingFile, SeenFile
-from kwcli.reading.capture_sources import CAPTURE_MAGICS, describe_os_error, require_capture_pieces, with_byte_offset
+from kwcli.reading.capture_sources import CAPTURE_MAGICS, add_byte_offset, describe_os_error, require_capture_pieces
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.list_input_files import has_capture_name
 from kwcli.reading.packet_sources import PacketClock, PacketSource, SegmentBatch
@@ -112,7 +112,7 @@ class CaptureFollower(PacketSource):
         folder = self._ring.folder
         if folder and not os.path.isdir(folder):
             raise InputProblem(f"{word}: no such folder: {folder}")
-        self._following = self._find_first()
+        self._following = self._find_first_file()
         verb = "waiting for" if self._following is None else "following"
         self.greeting = f"{verb} {word}; Ctrl-C ends"
 
@@ -151,7 +151,7 @@ class CaptureFollower(PacketSource):
             following = None
             if self._file is not None and self._file.is_begun_anew():
                 self._finish_current_file()
-            elif (following := self._find_next()) is not None:
+            elif (following := self._find_next_file()) is not None:
                 yield from self._read_segments(clock)  # the writer has closed the current file by now
                 self._finish_current_file()
             else:
@@ -213,7 +213,7 @@ class CaptureFollower(PacketSource):
     def _report_problem(self, opened: _OpenFile, then: str) -> None:
         problem = opened.reader.problem
         assert problem is not None
-        self._report(f"{opened.file.path}: {with_byte_offset(problem.text, problem.offset)}{then}")
+        self._report(f"{opened.file.path}: {add_byte_offset(problem.text, problem.offset)}{then}")
 
     def _report(self, text: str) -> None:
         self.is_broken = True
@@ -221,11 +221,11 @@ class CaptureFollower(PacketSource):
 
     # -- the ring ------------------------------------------------------------------------------------------------------
 
-    def _find_first(self) -> GrowingFile | None:
+    def _find_first_file(self) -> GrowingFile | None:
         """The file to begin with: the one that is named, else the oldest of the ring; None while there is none."""
         named = self._ring.first
         if named is None or not os.path.lexists(named):
-            return self._find_next()
+            return self._find_next_file()
         try:
             found = self._examine_file(named)
             if found is None:  # empty so far
@@ -244,7 +244,7 @@ class CaptureFollower(PacketSource):
             if file.begun_ns is not None and (first.begun_ns is None or file.begun_ns < first.begun_ns):
                 file.over, file.at = True, file.size
 
-    def _find_next(self) -> GrowingFile | None:
+    def _find_next_file(self) -> GrowingFile | None:
         """The file not read yet that was begun first; the ring is looked at only now and then."""
         now = time.monotonic()
         if now < self._scan_at:
@@ -288,7 +288,7 @@ class CaptureFollower(PacketSource):
             return self._tracker.pass_over_file(seen, why)
         try:
             return self._tracker.track_file(
-                seen, partial(_read_beginning, path), partial(_begin_tracking, seen), time.monotonic()
+                seen, partial(_read_beginning, path), partial(_begin_tracking_or_explain, seen), time.monotonic()
             )
         except PermissionError as error:
             return self._tracker.pass_over_file(seen, f"{path}: {describe_os_error(error)}")
@@ -299,7 +299,7 @@ def _read_beginning(path: str, size: int) -> bytes:
         return file.read(size)
 
 
-def _begin_tracking(seen: SeenFile, head: bytes) -> GrowingFile | str:
+def _begin_tracking_or_explain(seen: SeenFile, head: bytes) -> GrowingFile | str:
     return _explain_unusable(seen.path, head) or GrowingFile(seen.path, seen.name, seen.place)
 
 

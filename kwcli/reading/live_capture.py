@@ -265,7 +265,7 @@ def _compile_program(kernel_filter: KernelFilter, link_type: int, name: str) -> 
     from kwcli.reading.kernel_filter.bpf_program import ACCEPT, ALWAYS, all_of, assemble_program, pack_instructions
     from kwcli.reading.kernel_filter.broker_port_filter import condition_for_broker_ports
     from kwcli.reading.kernel_filter.packet_layout import PacketLayout
-    from kwcli.reading.kernel_filter.parse_tcpdump_filter import NotUnderstood, parse_expression
+    from kwcli.reading.kernel_filter.parse_tcpdump_filter import NotUnderstood, parse_tcpdump_expression
 
     if not kernel_filter.ports and kernel_filter.bpf is None:
         return b""
@@ -275,7 +275,7 @@ def _compile_program(kernel_filter: KernelFilter, link_type: int, name: str) -> 
     try:
         if kernel_filter.bpf is not None:
             try:
-                condition = all_of(condition, parse_expression(kernel_filter.bpf, layout, _resolve_host))
+                condition = all_of(condition, parse_tcpdump_expression(kernel_filter.bpf, layout, _resolve_host))
             except NotUnderstood as problem:
                 following = _compile_by_libpcap(kernel_filter.bpf, name, problem)
         return pack_instructions(assemble_program(condition, following))

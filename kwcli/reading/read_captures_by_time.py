@@ -25,7 +25,7 @@ from kwcli.reading.capture_sources import (
     begins_as_json,
     begins_as_request_log,
     describe_os_error,
-    holds_exchanges,
+    holds_records_or_request_log,
     open_line_reader,
     open_source,
 )
@@ -125,7 +125,7 @@ class Captures(PacketSource):
                 found = True
                 continue
             if is_listed and not (
-                (source.size and has_capture_name(path)) or source.is_capture() or holds_exchanges(source)
+                (source.size and has_capture_name(path)) or source.is_capture() or holds_records_or_request_log(source)
             ):
                 source.close()
                 continue

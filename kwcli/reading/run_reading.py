@@ -16,7 +16,7 @@ from decoders.messages.connection_end_rows import EndRowsByTime, is_row_of_ports
 from decoders.tls.key_log import KeyLog
 from kwcli.output.renderers import WantedPaths
 from kwcli.output.short_texts import count_of, find_zone
-from kwcli.reading.capture_sources import escape_non_utf8, with_byte_offset
+from kwcli.reading.capture_sources import add_byte_offset, escape_non_utf8
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.how_runs_end import Event, RunEnds, RunPhase
 from kwcli.reading.list_input_files import (
@@ -32,19 +32,19 @@ from kwcli.reading.run_coverage import RunCoverage
 from kwcli.reading.sinks.closing_lines import (
     closing_lines,
     describe_passed_over,
-    fault_lines,
+    format_closing_line_at_limit,
     format_exchange_count,
     has_cut_packets,
     is_lossy,
-    limit_line,
+    list_capture_fault_lines,
     make_capture_counts,
     note_dropped_keys,
 )
 from kwcli.reading.sinks.filter_sort_and_limit_rows import (
     FilteredRowSink,
     ReadingView,
+    find_paths_read_by_order,
     make_format_view,
-    paths_for_order,
     with_metrics_export,
 )
 from kwcli.reading.tls_key_log_files import KeyLogFiles, add_secrets_of_captures
@@ -107,7 +107,9 @@ class ReadingRun:
         key_logs = choose_key_logs(capture.keylogs, env.variables)
         self._key_logs = KeyLogFiles(key_logs, follow=capture.is_live) if key_logs else None
         self._keys = KeyLog() if self._key_logs is None else self._key_logs.keys
-        wanted = WantedPaths(view.needs, *([] if selection is None else [selection.needs]), *paths_for_order(sort))
+        wanted = WantedPaths(
+            view.needs, *([] if selection is None else [selection.needs]), *find_paths_read_by_order(sort)
+        )
         self._sink = FilteredRowSink(
             env, settings, view, selection, ports=ports, limit=filters.limit, sort=sort, tap=tap
         )
@@ -131,20 +133,20 @@ class ReadingRun:
             topics = self._engine.pairer.context.topics
             for identity, (name, _) in load_topic_names(capture.names_from, env, self._keys).names.items():
                 topics.add(identity, name)
-        self._schemas = self._find_schemas(selection)
+        self._schemas = self._make_run_schemas(selection)
         if self._schemas is not None:
             self._sink.learn_from_rows = self._schemas.learn_from_rows
             self._sink.missing_schemas = self._schemas.missing
         if capture.hosts is not None:
             from kwcli.reading.sinks.host_names import read_host_names
 
-            self._sink.name_hosts(read_host_names(capture.hosts, env))
+            self._sink.set_host_names(read_host_names(capture.hosts, env))
         self._hear = view.hear
         self.outcome = ReadingOutcome()
         self._told: list[str] = []  # problems of inputs that were reported before reading began
         self._begun = env.monotonic()
 
-    def _find_schemas(self, selection: Filter | None) -> RunSchemas | None:
+    def _make_run_schemas(self, selection: Filter | None) -> RunSchemas | None:
         """The schemas of the run, where keys and values are decoded to be shown or to be filtered."""
         reader = self._settings.values
         if selection is not None:
@@ -166,7 +168,7 @@ class ReadingRun:
         """Read what the options name: places merged as they come, an interface, a file that grows, or files."""
         capture = self._capture
         if capture.has_merged_places and not any(map(is_table_folder, capture.files)):
-            return self.read_source(self._open_places())
+            return self.read_source(self._open_merged_live_inputs())
         if capture.interfaces:
             return self.read_source(self._open_interface(capture.interfaces[0]))
         if capture.follow and not is_read_once(capture.files[0]):
@@ -218,7 +220,7 @@ class ReadingRun:
             raise
         return capture
 
-    def _open_places(self) -> PacketSource:
+    def _open_merged_live_inputs(self) -> PacketSource:
         from kwcli.reading.live.capture_commands import parse_capture_commands
         from kwcli.reading.live.merged_live_inputs import LivePlaces, MergeOptions
         from kwcli.reading.live_capture import KernelFilter, LiveCapture
@@ -271,7 +273,7 @@ class ReadingRun:
         sink.set_file_names(source.names, has_files=source.has_files)
         if self._schemas is not None and sink.needs_file_numbers and source.has_files:
             self._schemas.set_file_names(source.names)
-        sink.name_points(source.points)
+        sink.set_point_names(source.points)
         try:
             with ends.note_errors_that_end_run():
                 self._read_until_end(source)
@@ -296,7 +298,7 @@ class ReadingRun:
             if source.greeting and not self._settings.quiet:
                 self._env.report(f"kw: {source.greeting}")
             for segments, now_ns in source.read_batches():
-                self._read_keys()
+                self._read_appended_keys()
                 if tap is not None:
                     tap.log_segments(segments)
                 if not sink.filter_and_show_rows(source.release_rows(engine.feed(segments, now_ns))):
@@ -305,7 +307,7 @@ class ReadingRun:
                 sink.output.show_progress(source.taken, engine.summary.exchanges)
                 sink.poll_workers()
             if source.records and not (
-                sink.filter_and_show_rows(source.finish_rows(engine.finish())) and self._read_records(source)
+                sink.filter_and_show_rows(source.finish_rows(engine.finish())) and self._show_recorded_rows(source)
             ):
                 ends.note_event(Event.LIMIT_REACHED)
                 return
@@ -322,12 +324,12 @@ class ReadingRun:
         finally:
             source.close()
 
-    def _read_keys(self) -> None:
+    def _read_appended_keys(self) -> None:
         """Read what was appended to the key logs, before packets are decrypted with it."""
         if self._key_logs is not None:
             self._key_logs.read_appended_keys(self._env.now_ns())
 
-    def _read_records(self, source: PacketSource) -> bool:
+    def _show_recorded_rows(self, source: PacketSource) -> bool:
         """Show the exchanges of records that kw wrote; False when as many as wanted have been shown."""
         from decoders.filters.read_partitions_and_records import has_counts_without_records
 
@@ -348,7 +350,7 @@ class ReadingRun:
             if self._selection is not None and self._selection.reads_records:
                 lacking += sum(map(has_counts_without_records, rows))
             if ports is not None:
-                rows = [row for row in rows if _port_of(row.broker) in ports]
+                rows = [row for row in rows if _parse_port_of_address(row.broker) in ports]
             for row in rows:
                 self._engine.summary.count_settled(row)
             if not sink.filter_and_show_rows(rows_of_ends.insert_end_rows_by_time(rows)):
@@ -427,7 +429,7 @@ class ReadingRun:
         seconds = self._env.monotonic() - self._begun
         shown = self._sink.shown_counts()
         if self.outcome.ends.reached_limit:
-            said = [limit_line(shown, seconds)]
+            said = [format_closing_line_at_limit(shown, seconds)]
         else:
             said = closing_lines(
                 self._engine.summary,
@@ -439,7 +441,7 @@ class ReadingRun:
                 zone=find_zone(self._settings.zone),
             )
         more = "" if source.dropped is None else f" · {source.dropped:,} dropped by the kernel"
-        self._env.report(self._longest_fitting_line(said, more))
+        self._env.report(self._choose_longest_fitting_line(said, more))
 
     def _has_only_problems(self, inputs: int | None) -> bool:
         """Whether the problems of the inputs say all that there is to say."""
@@ -455,7 +457,7 @@ class ReadingRun:
             verb = "is" if count == total == 1 else "are"
             shown = format_exchange_count(count, total)
             before = f"{shown} before it {verb} shown" if total else "no exchange before it"
-        return f"{name}: {with_byte_offset(problem.text, problem.offset)}; {before}"
+        return f"{name}: {add_byte_offset(problem.text, problem.offset)}; {before}"
 
     def _fault_sentences(self, source: PacketSource, counts: Mapping[str, int]) -> list[str]:
         """What is wrong with the captures themselves, in sentences; records say nothing of packets."""
@@ -470,14 +472,16 @@ class ReadingRun:
             seen_twice = [f"{twice}; each counts once"]
             counts = {**counts, "twice": 0}
         counted = make_capture_counts(self._engine.summary, counts, self._ports, has_keys=bool(self._keys))
-        return seen_twice + fault_lines(counted, whole=whole and not self.outcome.problems and not ends.reached_limit)
+        return seen_twice + list_capture_fault_lines(
+            counted, whole=whole and not self.outcome.problems and not ends.reached_limit
+        )
 
-    def _longest_fitting_line(self, lines: list[str], more: str) -> str:
+    def _choose_longest_fitting_line(self, lines: list[str], more: str) -> str:
         """The longest line that the terminal has room for."""
         width = self._env.columns if self._env.stderr_terminal else None
         fitting = (line for line in lines if width is None or len(line) + len(more) <= width)
         return next(fitting, lines[-1]) + more
 
 
-def _port_of(address: str) -> int:
+def _parse_port_of_address(address: str) -> int:
     return int(address.rpartition(":")[2] or 0)

@@ -77,9 +77,9 @@ def read_schema_files(places: Sequence[str], *, named: bool = True) -> list[Regi
         base = root if root.is_dir() else root.parent
         for path in found:
             if path.name == IDS:
-                calls += ((str(path), word, str(path.parent / name)) for word, name in _read_ids(path))
+                calls += ((str(path), word, str(path.parent / name)) for word, name in _read_ids_json(path))
             else:
-                files += _read_file(path, base)
+                files += _read_schema_file(path, base)
     if not files:
         raise Failure(f"--schemas {' '.join(places)}: no schema in it (.avsc, .proto, .desc, .json)", Exit.USAGE)
     by_path: dict[str, SchemaFile] = {str(Path(each.path)): each for each in files}  # of a set: the last one
@@ -90,14 +90,14 @@ def read_schema_files(places: Sequence[str], *, named: bool = True) -> list[Regi
                 continue
             raise Failure(f"{ids}: {word}: {name} is not among the files of --schemas")
         rows.append((by_path[str(Path(name))], word))
-    return [_make_schema(file, word, files) for file, word in rows]
+    return [_make_registered_schema(file, word, files) for file, word in rows]
 
 
 def _list_files(folder: Path) -> Iterator[Path]:
     return (path for path in folder.rglob("*") if path.suffix in _SUFFIXES and path.is_file())
 
 
-def _make_schema(file: SchemaFile, word: str | None, files: Iterable[SchemaFile]) -> RegisteredSchema:
+def _make_registered_schema(file: SchemaFile, word: str | None, files: Iterable[SchemaFile]) -> RegisteredSchema:
     """The schema of a file, by its own subject or by a word of an `ids.json`: an id, a GUID, a subject or a topic."""
     schema_id, guid, subject = None, None, file.subject
     if word is not None:
@@ -142,7 +142,7 @@ def _read_json(path: Path) -> Any:
         raise Failure(f"{path}: no JSON: {str(error)[:100]}") from None
 
 
-def _read_ids(path: Path) -> list[tuple[str, str]]:
+def _read_ids_json(path: Path) -> list[tuple[str, str]]:
     """The pairs of a word and a file's name in an `ids.json`."""
     found = _read_json(path)
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found.values()):
@@ -150,7 +150,7 @@ def _read_ids(path: Path) -> list[tuple[str, str]]:
     return list(found.items())
 
 
-def _read_file(path: Path, base: Path) -> list[SchemaFile]:
+def _read_schema_file(path: Path, base: Path) -> list[SchemaFile]:
     """The schema of a file; of a set of descriptors, each of its files."""
     place, subject = str(path), path.stem
     if path.suffix == ".desc":
@@ -162,7 +162,7 @@ def _read_file(path: Path, base: Path) -> list[SchemaFile]:
     row, text = _read_json(path), _decode_text(path)
     if path.suffix == ".avsc" or (isinstance(row, dict) and row.get("type") in _AVRO_TYPES and "name" in row):
         own, texts = _list_names_and_texts(row)
-        return [SchemaFile(place, "AVRO", text, _full_name(row), subject, sorted(texts - own))]
+        return [SchemaFile(place, "AVRO", text, _make_full_avro_name(row), subject, sorted(texts - own))]
     if path.suffix == ".json":
         return [SchemaFile(place, "JSON", text, path.name, subject)]
     raise Failure(f"--schemas {path}: no file of schemas: .avsc, .proto, .desc or .json")
@@ -175,7 +175,7 @@ def _decode_text(path: Path) -> str:
         raise Failure(f"{path}: no UTF-8") from None
 
 
-def _full_name(schema: Any, space: str = "") -> str:
+def _make_full_avro_name(schema: Any, space: str = "") -> str:
     """The full name of an Avro type inside a namespace; empty for a type without a name."""
     if not isinstance(schema, dict):
         return ""
@@ -194,7 +194,7 @@ def _list_names_and_texts(schema: Any) -> tuple[set[str], set[str]]:
             texts |= {each, f"{space}.{each}"}
         elif isinstance(each, dict):
             if each.get("type") in _AVRO_TYPES:
-                name = _full_name(each, space)
+                name = _make_full_avro_name(each, space)
                 names |= {name, str(each.get("name"))}
                 space = name.rpartition(".")[0]
             waiting += ((item, space) for item in each.values())

@@ -46,13 +46,13 @@ def check_key_logs(names: Iterable[str], *, may_be_missing: bool = False, again:
         except (OSError, ValueError) as error:
             if may_be_missing and isinstance(error, FileNotFoundError):
                 continue
-            raise Failure(f"{name}: {_error_text(error)}") from None
+            raise Failure(f"{name}: {_format_error_text(error)}") from None
         if again and not stat.S_ISREG(mode):
             text = "a pipe or a device can be read once, and each process reads the key log: give a regular file"
             raise Failure(f"{name}: {text}", Exit.USAGE)
 
 
-def _error_text(error: OSError | ValueError) -> str:
+def _format_error_text(error: OSError | ValueError) -> str:
     number = error.errno if isinstance(error, OSError) else None
     return _TEXTS.get(number or 0) or (os.strerror(number).lower() if number else str(error))
 
@@ -96,9 +96,9 @@ class KeyLogFiles:
         self._begun = False
         self._looked_ns = 0
         if names:
-            self.keys.read_first = self._begin_reading
+            self.keys.read_first = self._read_all_logs_to_their_end
 
-    def _begin_reading(self) -> None:
+    def _read_all_logs_to_their_end(self) -> None:
         """Read all files to their present end."""
         self._begun = True
         for each in self._files:
@@ -109,7 +109,7 @@ class KeyLogFiles:
             each.read(wait=not self._follow)
         except (OSError, ValueError) as error:
             if not (self._follow and isinstance(error, FileNotFoundError)):
-                self._report_failure(each, _error_text(error))
+                self._report_failure(each, _format_error_text(error))
             return
         if each.endless:
             self._report_failure(each, each.endless)

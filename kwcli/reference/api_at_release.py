@@ -15,7 +15,7 @@ Path = tuple[str, ...]
 
 def find_api_name_in_release(key: int, release: str) -> str:
     """The name of an API in a release."""
-    later = (RENAMED_APIS.get(one, {}).get(key) for one in _releases_after(release))
+    later = (RENAMED_APIS.get(one, {}).get(key) for one in _list_releases_after(release))
     return next((name for name in later if name), api(key).name)
 
 
@@ -50,7 +50,7 @@ def find_older_field_names(key: int, side: Side, release: str) -> dict[Path, str
     fields = found.message(side).fields
     today = list(dict.fromkeys(_walk_field_paths(fields, ())))
     now: dict[Path, str] = {path: path[-1] for path in today}
-    for one in reversed(_releases_after(release)):
+    for one in reversed(_list_releases_after(release)):
         older = {
             tuple(path.split(".")): old for k, its, path, old in RENAMED_FIELDS.get(one, ()) if (k, its) == (key, side)
         }
@@ -70,18 +70,18 @@ def read_abouts_in_release(key: int, release: str | None) -> dict[str, str]:
     sides: tuple[Side, Side] = ("request", "response")
     names = {(side, *path): name for side in sides for path, name in find_older_field_names(key, side, release).items()}
     return abouts | {
-        _respell_path(path, names): words for path, words in abouts.items()
+        _spell_path_by_names(path, names): words for path, words in abouts.items()
     }  # early layouts keep their names
 
 
-def _respell_path(path: str, names: dict[Path, str]) -> str:
+def _spell_path_by_names(path: str, names: dict[Path, str]) -> str:
     steps = path.split(".")
     bare = tuple(step.removesuffix("[]") for step in steps)
     spelt = (names.get(bare[: at + 1], bare[at]) + "[]" * step.endswith("[]") for at, step in enumerate(steps))
     return ".".join(spelt)
 
 
-def _releases_after(release: str) -> Sequence[str]:
+def _list_releases_after(release: str) -> Sequence[str]:
     return RELEASES[RELEASES.index(release) + 1 :]
 
 

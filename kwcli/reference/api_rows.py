@@ -126,18 +126,18 @@ def make_api_tree(found: Api) -> Entry:
 
 def make_field_rows(found: Api, message: Message) -> list[Row]:
     """The fields of one side in the order of the declaration: wire order, with tagged fields in between."""
-    return _field_rows(found, message.fields, found.versions)
+    return _make_rows_of_fields(found, message.fields, found.versions)
 
 
-def _field_rows(found: Api, among: Sequence[Field], whole: Versions, above: str = "") -> list[Row]:
+def _make_rows_of_fields(found: Api, among: Sequence[Field], whole: Versions, above: str = "") -> list[Row]:
     return [
-        _field_row(found, field, field.versions & whole, above + field.name)
+        _make_field_row(found, field, field.versions & whole, above + field.name)
         for field in among
         if field.versions & whole
     ]
 
 
-def _field_row(found: Api, field: Field, versions: Versions, path: str) -> Row:
+def _make_field_row(found: Api, field: Field, versions: Versions, path: str) -> Row:
     since, last_release = _find_first_and_last_release(found.key, versions, field.since)
     return {
         "name": field.name,
@@ -155,7 +155,7 @@ def _field_row(found: Api, field: Field, versions: Versions, path: str) -> Row:
         "until": last_release,
         "was": list(field.was),
         "values": list_enum_words(field),
-        "fields": _field_rows(found, field.fields, versions, path + "[]" * field.array + "."),
+        "fields": _make_rows_of_fields(found, field.fields, versions, path + "[]" * field.array + "."),
     }
 
 

@@ -137,7 +137,7 @@ def find_codes_and_causes(words: Sequence[str]) -> tuple[list[int], list[str], l
     lines = [" ".join(words)] if len(words) > 3 and list_findings_about_log_line(" ".join(words), alone=True) else words
     for word in lines:
         found, missing = find_codes_of_words([word])
-        told = _find_causes_of_line(word, found, complete=not missing)
+        told = _find_causes_in_log_line(word, found, complete=not missing)
         causes |= dict.fromkeys(told)
         codes |= {} if told else dict.fromkeys(found)
         unknown += [] if told else missing
@@ -150,7 +150,7 @@ def find_codes_and_causes(words: Sequence[str]) -> tuple[list[int], list[str], l
     return list(codes), unknown, list(causes)
 
 
-def _find_causes_of_line(word: str, codes: list[int], *, complete: bool) -> list[Finding]:
+def _find_causes_in_log_line(word: str, codes: list[int], *, complete: bool) -> list[Finding]:
     """The causes that a line tells where it names no code for all of it, or one alone that may mean anything."""
     if not complete:
         return list_findings_about_log_line(word, alone=True)
@@ -172,7 +172,7 @@ def _find_codes_of_word(word: str) -> list[int]:
     return [code for code, known in ERRORS.items() if _fold_name(known.name).startswith(folded)] if folded else []
 
 
-def search_errors(word: str) -> list[int]:
+def find_error_codes_with_word(word: str) -> list[int]:
     """The codes whose name, meaning or remedy holds the word."""
     folded, plain = _fold_name(word), word.lower()
     return [

@@ -137,10 +137,10 @@ def _make_field_change_rows(before: Api, after: Api, older: str, newer: str) -> 
         _make_field_change_row(side, change, _spell_path_in_release(path, after.key, side, newer), versions, was, now)
         for (side, change, path, was, now), versions in found.items()
     ]
-    return sorted([*rows, *_find_renamed_fields(before, after, older, newer)], key=_sort_key_of_row)
+    return sorted([*rows, *_find_renamed_fields(before, after, older, newer)], key=_make_sort_key_of_row)
 
 
-def _sort_key_of_row(row: Row) -> tuple[bool, bool, int, int]:
+def _make_sort_key_of_row(row: Row) -> tuple[bool, bool, int, int]:
     return (
         row["side"] == "response",
         row["change"] in ("renamed", "gone"),

@@ -77,14 +77,16 @@ def show_apis(
         from kwcli.reference.api_rows import make_api_tree
         from kwcli.reference.error_rows import list_errors_returned_by_api
 
-        row = make_api_tree(_get_api_in_release(found, release)) | {"errors": list_errors_returned_by_api(found.key)}
+        row = make_api_tree(_find_api_in_release_or_fail(found, release)) | {
+            "errors": list_errors_returned_by_api(found.key)
+        }
         if about:
             _add_abouts_to_api_row(found, release, row)
         _write_rows_in_format(env, settings, row, lambda: api_text.api_tree_lines(row, *how))
     else:
         from kwcli.reference.wire_layout import make_wire_layouts
 
-        its = _get_api_in_release(found, release)
+        its = _find_api_in_release_or_fail(found, release)
         row = make_wire_layouts(its, _parse_api_version(its, version, release), release)
         if about:
             _add_abouts_to_api_row(found, release, row)
@@ -144,7 +146,7 @@ def show_errors(
     if words:
         codes, unknown, findings = error_rows.find_codes_and_causes(words)
     else:
-        codes, unknown = (error_rows.search_errors(grep) if grep else error_rows.list_error_codes()), []
+        codes, unknown = (error_rows.find_error_codes_with_word(grep) if grep else error_rows.list_error_codes()), []
     rows = [error_rows.make_error_row(code) for code in codes]
     if retriable is not None:
         rows = [row for row in rows if row["retriable"] is retriable and row["code"]]
@@ -169,7 +171,7 @@ def show_errors(
     return Exit.FAILURE if unknown else Exit.DONE
 
 
-def _get_api_in_release(found: Api, release: str | None) -> Api:
+def _find_api_in_release_or_fail(found: Api, release: str | None) -> Api:
     """The API as it was in the release (None: as it is). Raises Failure where the release has no such API."""
     from kwcli.reference.api_at_release import find_api_in_release
 

@@ -110,7 +110,7 @@ class ReplayOutput:
     def _format_text(self, outcome: ReplayOutcome) -> str:
         time, verdict, was, now, client, version, what = self._format_cells(outcome)
         unsent = outcome.problem is not None or self._dry_run
-        took = f"{_replay_class_of(outcome):5}" if unsent else f"{was:>7} → {now:<7}"
+        took = f"{_classify_api_of_outcome(outcome):5}" if unsent else f"{was:>7} → {now:<7}"
         paint = self._paint
         bad = paint.bad if outcome.verdict in ("different", "refused") else paint.dim
         verdict, client = f"{bad}{verdict:10}{paint.off}", f"{paint.client}{client:16}{paint.off}"
@@ -137,7 +137,7 @@ def _is_shown_without_verbose(outcome: ReplayOutcome) -> bool:
     return lacking or outcome.verdict in ("different", "refused")
 
 
-def _replay_class_of(outcome: ReplayOutcome) -> str:
+def _classify_api_of_outcome(outcome: ReplayOutcome) -> str:
     key = outcome.request.exchange.api_key
     return "never" if key is None else classify_api(key)
 
@@ -215,7 +215,7 @@ def build_outcome_json(outcome: ReplayOutcome) -> dict[str, Any]:
     problem = outcome.problem
     comparison: dict[str, Any] = {
         "verdict": outcome.verdict,
-        "class": _replay_class_of(outcome),
+        "class": _classify_api_of_outcome(outcome),
         "reason": None if problem is None else problem.reason,
         "text": (problem.text if problem is not None else outcome.text) or None,
         "recorded": recorded,

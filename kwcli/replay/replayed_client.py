@@ -148,7 +148,7 @@ class ReplayedClient:
                 requests = [
                     each
                     for body in left
-                    for each in self._choose_node_requests(key, version, body, mapped.node, broker)
+                    for each in self._build_requests_of_nodes(key, version, body, mapped.node, broker)
                 ]
             if key == FETCH and len(requests) > 1:  # no session spans nodes
                 requests = [
@@ -168,7 +168,7 @@ class ReplayedClient:
         with shared.lock:
             return self._compare_with_recording(request, answered)
 
-    def _choose_node_requests(
+    def _build_requests_of_nodes(
         self, api_key: int, version: int, body: dict[str, Any], node: int | None, broker: str
     ) -> list[NodeRequest]:
         if node is not None:

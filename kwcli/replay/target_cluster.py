@@ -89,7 +89,7 @@ class ReplayTarget:
 
     def find_topic_id(self, name: str) -> UUID | None:
         """The id of a topic; None where there is no such topic, or it has none. Raises Failure."""
-        cluster = self._client_with_new_deadline()
+        cluster = self._get_client_with_new_deadline()
         if self._absent.get(name, 0.0) > self._env.monotonic():
             return None
         found = cluster.find_topics([name]).get(name)
@@ -112,7 +112,7 @@ class ReplayTarget:
         """Raise NotReplayable where asking would create topics that do not exist. Raises Failure, too."""
         if api_key == METADATA and version < WITHOUT_CREATING:
             named = [topic["name"] for topic in body.get("topics") or ()]
-            cluster = self._client_with_new_deadline()
+            cluster = self._get_client_with_new_deadline()
             unknown = set(named) - cluster.find_topics(named).keys()
             if unknown:
                 text = f"asking for {min(unknown)} could create it: the cluster takes only Metadata below 4"
@@ -125,7 +125,7 @@ class ReplayTarget:
     ) -> list[NodeRequest]:
         """The nodes that a request goes to; `node` gets requests for any node. Raises NotReplayable, Failure."""
         way = route_of_api(api_key)
-        cluster = self._client_with_new_deadline()
+        cluster = self._get_client_with_new_deadline()
         kraft = is_kraft(cluster.connect_to_any().versions)
         unnamed = way.to != "controller" and not _list_named_places(api_key, version, body)
         if way.to in ("any", "all") or (way.to == "controller" and kraft) or unnamed:
@@ -140,7 +140,7 @@ class ReplayTarget:
 
     def build_requests_of_node(self, node: int, body: Mapping[str, Any]) -> list[NodeRequest]:
         """The request for one certain node. Raises Failure."""
-        cluster = self._client_with_new_deadline()
+        cluster = self._get_client_with_new_deadline()
         return [self._build_node_request(cluster, node, body)]
 
     def forget_leaders_and_coordinators(self) -> None:
@@ -158,14 +158,14 @@ class ReplayTarget:
         name = INTERNAL[coordinator_kind]
         if self._creates or name in self._internal:
             return
-        cluster = self._client_with_new_deadline()
+        cluster = self._get_client_with_new_deadline()
         there = cluster.find_topics([name])
         if name not in there:
             text = f"the cluster has no {name} yet, and looking for its coordinator would create it"
             raise NotReplayable("no_coordinators", text)
         self._internal.add(name)
 
-    def _client_with_new_deadline(self) -> ClusterClient:
+    def _get_client_with_new_deadline(self) -> ClusterClient:
         """The client of the look-ups, with a new deadline."""
         self._cluster.set_deadline(self._make_deadline())
         return self._cluster

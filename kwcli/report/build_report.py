@@ -47,7 +47,7 @@ class FoldResults(NamedTuple):
 _WHO: Final = ("address", "client_id", "software", "software_version")
 
 
-def is_served(release: str, key: int, version: int) -> bool:
+def does_release_serve(release: str, key: int, version: int) -> bool:
     """Whether a release serves a version of an API, or never had the API, which is no fault of the client."""
     versions = api_versions_of_release(release).get(key)
     if versions is None:
@@ -67,7 +67,7 @@ def find_old_versions(rows: Sequence[Row], release: str) -> list[Row]:
         clients.setdefault(tuple(row[name] for name in _WHO), []).append(row)
     found = []
     for who, used in clients.items():
-        old = [row for row in used if not is_served(release, row["api_key"], row["api_version"])]
+        old = [row for row in used if not does_release_serve(release, row["api_key"], row["api_version"])]
         if old:
             found.append(
                 dict(zip(_WHO, who, strict=True))

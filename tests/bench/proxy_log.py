@@ -38,12 +38,12 @@ def per_chunk(size: int, count: int) -> float:
     reader.start()
     queue = LogQueue(ours, most=1 << 40)
     data = bytes(size)
-    queue.log_opened(1, "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", 1)
+    queue.log_connection_opened(1, "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", 1)
     spent = 0.0
     for begun in range(0, count, 16):
         at = time.thread_time()
         for number in range(begun, begun + 16):
-            queue.log_chunk(1, CLIENT, number, data)
+            queue.log_client_bytes(1, CLIENT, number, data)
         queue.flush()
         spent += time.thread_time() - at
         while queue.queued_size > 1 << 22:
@@ -79,11 +79,11 @@ def per_second(told: list[tuple[int, int, bytes]], *, write: bool) -> float:
             log.queue.flush()
             time.sleep(1)  # the interpreter has started
             begun = time.perf_counter()
-            log.queue.log_opened(1, "127.0.0.1:5000", "127.0.0.1:19093", "127.0.0.1:9092", told[0][1])
+            log.queue.log_connection_opened(1, "127.0.0.1:5000", "127.0.0.1:19093", "127.0.0.1:9092", told[0][1])
             for number, (side, at, data) in enumerate(told):
                 if side == SERVER:
-                    log.queue.log_upstream(1, number // 2, at - 8_000, at)
-                log.queue.log_chunk(1, side, at, data)
+                    log.queue.log_upstream_latency(1, number // 2, at - 8_000, at)
+                log.queue.log_client_bytes(1, side, at, data)
             assert log.finish(120)
             seconds = time.perf_counter() - begun
         rows = (Path(folder) / "out").read_bytes().count(b"\n")

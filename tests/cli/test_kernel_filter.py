@@ -15,7 +15,7 @@ from decoders.capture.read_packet_copies import CopyReader, PacketCopy
 from kwcli.reading.kernel_filter.bpf_program import assemble_program, pack_instructions
 from kwcli.reading.kernel_filter.broker_port_filter import condition_for_broker_ports
 from kwcli.reading.kernel_filter.packet_layout import PacketLayout
-from kwcli.reading.kernel_filter.parse_tcpdump_filter import NotUnderstood, parse_expression
+from kwcli.reading.kernel_filter.parse_tcpdump_filter import NotUnderstood, parse_tcpdump_expression
 from tests.captures.shipped import CLEAN, NEGATIVE, capture_bytes
 from tests.cli.bpf_machine import ETHERNET, RAW, Packet, compile_by_libpcap, libpcap, run
 
@@ -76,7 +76,7 @@ def _resolve(name: str) -> Sequence[IPv4Network | IPv6Network]:
 
 
 def _compiled(text: str, layout: PacketLayout, *, live: bool) -> list[tuple[int, int, int, int]]:
-    return list(assemble_program(parse_expression(text, layout, _resolve, live=live)))
+    return list(assemble_program(parse_tcpdump_expression(text, layout, _resolve, live=live)))
 
 
 def _ip(rng: random.Random, data: bytes, protocol: int) -> bytes:
@@ -217,7 +217,7 @@ def test_names_of_hosts_are_all_their_addresses() -> None:
         assert name == "broker1"
         return [IPv4Network("10.0.0.1"), IPv6Network("::1")]
 
-    named = assemble_program(parse_expression("tcp and host broker1", PacketLayout(), resolve, live=False))
+    named = assemble_program(parse_tcpdump_expression("tcp and host broker1", PacketLayout(), resolve, live=False))
     addresses = _compiled("tcp and (host 10.0.0.1 or host ::1)", PacketLayout(), live=False)
     packets = [Packet(data) for data in _random_packets(ethernet=True)]
     assert [run(named, packet) for packet in packets] == [run(addresses, packet) for packet in packets]

@@ -16,7 +16,7 @@ from zlib import crc32
 from kwcli.reading.kernel_filter.bpf_program import assemble_program, pack_instructions, unpack_instructions
 from kwcli.reading.kernel_filter.broker_port_filter import condition_for_broker_ports
 from kwcli.reading.kernel_filter.packet_layout import PacketLayout
-from kwcli.reading.kernel_filter.parse_tcpdump_filter import NotUnderstood, parse_expression
+from kwcli.reading.kernel_filter.parse_tcpdump_filter import NotUnderstood, parse_tcpdump_expression
 from tests.cli.test_kernel_filter import EXPRESSIONS, NOT_OURS, WRONG
 
 FILE: Final = Path(__file__).with_name("kernel_programs.txt")
@@ -65,7 +65,7 @@ def resolve(name: str) -> Sequence[IPv4Network | IPv6Network]:
 def describe_program(text: str, ethernet: bool, live: bool) -> str:
     """Length and checksum of a program; or what is not understood, with `!` where libpcap would not take it either."""
     try:
-        condition = parse_expression(text, PacketLayout(ethernet=ethernet), resolve, live=live)
+        condition = parse_tcpdump_expression(text, PacketLayout(ethernet=ethernet), resolve, live=live)
     except NotUnderstood as error:
         return f"{'!' * error.certain}{error.text or '-'}"
     packed = pack_instructions(program := assemble_program(condition))

@@ -19,7 +19,7 @@ from kwcli.net.session.oauth_tokens import fetch_token as ask_token
 from kwcli.net.tls_connect import make_client_context
 from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.proxy.deciding.control.control_client import send_control_request as ask_control
-from kwcli.proxy.deciding.control.http_control import token_file
+from kwcli.proxy.deciding.control.http_control import find_token_file
 from kwcli.run_environment import Exit, Failure
 from tests.net import hostile_http as servers
 from tests.net.endpoint import endpoint
@@ -136,7 +136,7 @@ def test_a_control_interface_that_answers_without_end(
     monkeypatch.setattr("kwcli.proxy.deciding.control.control_client.CONTROL_ANSWER_MAX", MIB)
     variables = {"XDG_STATE_HOME": str(tmp_path)}
     with hostile(behave) as server:
-        file = token_file(server.port, variables)
+        file = find_token_file(server.port, variables)
         file.parent.mkdir(parents=True)
         file.write_text("secret\n")
         with pytest.raises(Failure) as caught:

@@ -23,7 +23,7 @@ from kwcli.net.parse_addresses import find_address_problem
 from kwcli.net.session.blocking_connection import BrokerConnection
 from kwcli.net.session.open_asyncio_connections import Dialler
 from kwcli.proxy.node_listeners import ProxyListeners, ProxyPorts
-from kwcli.proxy.proxy_settings import discover_nodes
+from kwcli.proxy.proxy_settings import request_nodes_of_cluster
 from kwcli.proxy.relay.rewrite_addresses import Endpoint
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import Outcome, kw, world
@@ -302,7 +302,7 @@ def test_a_proxy_says_so_as_well(port: int) -> None:
 
 def test_a_proxy_leaves_out_whom_it_could_not_reach_and_says_why() -> None:
     with Liar({METADATA: beside({"port": 70_000})}) as liar:
-        found = discover_nodes(ClientConfig((liar.address,)))
+        found = request_nodes_of_cluster(ClientConfig((liar.address,)))
     assert [*found.nodes] == [1]
     assert found.remark == "the cluster says that node 2 is at 127.0.0.1:70000: a port is between 1 and 65535"
 
@@ -316,7 +316,7 @@ def test_of_two_places_for_one_node_a_proxy_takes_the_first_and_stays_there() ->
     )
     found = [Endpoint(2, host, 9092, 0, 0) for host in ("a", "b", "a")]
     for _ in range(3):
-        assert listeners.open_listeners_for(found) == {2: ("127.0.0.1", base + 3)}
+        assert listeners.open_listeners_and_find_addresses(found) == {2: ("127.0.0.1", base + 3)}
     (sock,) = opened
     sock.close()
     assert said == [f"node 2: a:9092 at 127.0.0.1:{base + 3}"]

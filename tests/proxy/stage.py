@@ -127,12 +127,12 @@ class Stage:
             self._do(self.connection.server_bytes(chunk, self.now_ns))
         return self
 
-    def client_eof(self) -> Self:
-        self._do(self.connection.client_eof(self.now_ns))
+    def handle_client_eof(self) -> Self:
+        self._do(self.connection.handle_client_eof(self.now_ns))
         return self
 
-    def server_eof(self) -> Self:
-        self._do(self.connection.server_eof())
+    def handle_broker_eof(self) -> Self:
+        self._do(self.connection.handle_broker_eof())
         return self
 
     def advance_time(self, ns: int = 0) -> Self:

@@ -223,40 +223,40 @@ def test_the_first_bytes_of_a_stranger_reach_no_broker() -> None:
 
 
 def test_a_client_that_vanishes_inside_a_request() -> None:
-    stage = Stage().client(heartbeat(1)[:-3]).client_eof()
+    stage = Stage().client(heartbeat(1)[:-3]).handle_client_eof()
     assert stage.notes == ["the client closed the connection inside a request"]
     assert stage.done[-1] == "END"
 
 
 def test_answers_still_come_after_the_client_ended_its_side() -> None:
-    stage = Stage().client(heartbeat(1)).client_eof().server(beaten(1))
+    stage = Stage().client(heartbeat(1)).handle_client_eof().server(beaten(1))
     assert stage.at_client == beaten(1)
-    assert stage.server_eof().closed == "the client closed the connection"
+    assert stage.handle_broker_eof().closed == "the client closed the connection"
     assert not stage.loud
 
 
 def test_a_client_may_leave_with_requests_unanswered() -> None:
-    stage = Stage().client(heartbeat(1), heartbeat(2)).client_eof().server_eof()
+    stage = Stage().client(heartbeat(1), heartbeat(2)).handle_client_eof().handle_broker_eof()
     assert stage.closed == "the client closed the connection with 2 unanswered"
     assert not stage.loud
 
 
 def test_a_broker_that_closes_with_requests_unanswered() -> None:
-    stage = Stage().client(heartbeat(1), heartbeat(2)).server(beaten(1)[:6]).server_eof()
+    stage = Stage().client(heartbeat(1), heartbeat(2)).server(beaten(1)[:6]).handle_broker_eof()
     assert stage.at_client == beaten(1)[:6]
     assert stage.closed == "the broker closed the connection inside an answer with 2 unanswered, Heartbeat 4 first"
     assert stage.loud
 
 
 def test_an_end_waits_for_what_waits() -> None:
-    stage = Stage(HERE, at_once=False).client(request(METADATA, 12)).server(metadata(*NODES)).server_eof()
+    stage = Stage(HERE, at_once=False).client(request(METADATA, 12)).server(metadata(*NODES)).handle_broker_eof()
     assert stage.closed is None
     assert stage.answer().closed == "the broker closed the connection"
     assert len(stage.to_client) == 1
 
 
 def test_a_close_after_acks_0_is_explained() -> None:
-    stage = Stage().client(request(PRODUCE, 9, {"acks": 0, "timeout_ms": 1})).server_eof()
+    stage = Stage().client(request(PRODUCE, 9, {"acks": 0, "timeout_ms": 1})).handle_broker_eof()
     assert stage.closed is not None
     assert "acks=0" in stage.closed
     assert stage.loud

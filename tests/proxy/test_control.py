@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from decoders.filters import FilterError
-from kwcli.proxy.deciding.control.control_client import find_port, send_control_request
+from kwcli.proxy.deciding.control.control_client import find_control_port, send_control_request
 from kwcli.proxy.deciding.control.control_operations import OPERATIONS, ControlState, Ring, run_operation
-from kwcli.proxy.deciding.control.http_control import BODY_MAX, ControlServer, token_file
+from kwcli.proxy.deciding.control.http_control import BODY_MAX, ControlServer, find_token_file
 from kwcli.proxy.deciding.held_exchanges import HeldExchanges
 from kwcli.proxy.deciding.hold_rules import HoldRules
 from kwcli.proxy.relay.frame_decisions import Decision
@@ -163,7 +163,7 @@ def over_http(tmp_path: Path, request: Callable[[ControlServer], bytes]) -> tupl
         server = ControlServer(0, {"XDG_STATE_HOME": str(tmp_path)})
         try:
             assert stat.S_IMODE(server.file.stat().st_mode) == 0o600
-            assert server.file == token_file(server.port, {"XDG_STATE_HOME": str(tmp_path)})
+            assert server.file == find_token_file(server.port, {"XDG_STATE_HOME": str(tmp_path)})
             await server.begin_answering(state()[0])
             return await _send(server.port, request(server))
         finally:
@@ -235,16 +235,16 @@ def test_who_is_let_in(tmp_path: Path, request_of: Callable[[ControlServer], byt
 def test_the_proxy_that_runs_is_found_among_those_that_were_killed(tmp_path: Path) -> None:
     here = {"XDG_STATE_HOME": str(tmp_path)}
     with pytest.raises(Failure, match="no running proxy has a control interface"):
-        find_port(here)
+        find_control_port(here)
     servers = [ControlServer(0, here) for _ in range(2)]
     try:
-        left = token_file(servers[0].port, here)
+        left = find_token_file(servers[0].port, here)
         with pytest.raises(Failure, match="several proxies have a control interface: give --port "):
-            find_port(here)
+            find_control_port(here)
         token = left.read_text()
         servers[0].close()
         left.write_text(token)
-        assert find_port(here) == servers[1].port
+        assert find_control_port(here) == servers[1].port
         with pytest.raises(Failure, match="one that ended has left its token"):
             send_control_request(servers[0].port, "GET", "/v1/held", {}, here)
     finally:

@@ -204,7 +204,7 @@ def test_withheld_requests_go_on_and_no_answer_comes_any_more(step: int) -> None
     assert stage.at_client == groups(1)
     assert [each.correlation_id for each in judge.answered] == [1]
     assert stage.connection.is_idle
-    assert stage.client_eof().server_eof().closed == "the broker closed the connection"
+    assert stage.handle_client_eof().handle_broker_eof().closed == "the broker closed the connection"
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -238,7 +238,7 @@ def test_a_delayed_answer_holds_those_behind_it_and_not_the_requests(step: int) 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_client_that_leaves_meanwhile_is_told_of_in_its_turn(step: int) -> None:
     judge = Judge(lambda x: Decision(delay_ns=MS) if x.correlation_id == 1 else PASS)
-    stage = Stage(frame_decider=judge).client(*pieces(ASKED, step)).client_eof()
+    stage = Stage(frame_decider=judge).client(*pieces(ASKED, step)).handle_client_eof()
     assert "END" not in stage.done
     assert not stage.connection.is_idle
     stage.advance_time()
@@ -263,7 +263,7 @@ def test_decisions_may_come_later(step: int) -> None:
 
 def test_a_late_decision_about_a_connection_that_is_over_does_nothing() -> None:
     judge = Judge(None)
-    stage = Stage(frame_decider=judge).client(beat(1)).server_eof()
+    stage = Stage(frame_decider=judge).client(beat(1)).handle_broker_eof()
     assert stage.closed is not None
     assert stage.connection.apply_decision(judge.asked[0], PASS, 1) == []
 
@@ -346,7 +346,7 @@ def test_too_many_bytes_pass_without_being_looked_at_and_it_is_said() -> None:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_client_that_leaves_inside_a_request_had_its_bytes_sent(step: int) -> None:
-    stage = Stage(frame_decider=Judge(LOOK)).client(*pieces(listed(1) + beat(2)[:-3], step)).client_eof()
+    stage = Stage(frame_decider=Judge(LOOK)).client(*pieces(listed(1) + beat(2)[:-3], step)).handle_client_eof()
     assert stage.at_server == listed(1) + beat(2)[:-3]
     assert stage.notes == ["the client closed the connection inside a request"]
 

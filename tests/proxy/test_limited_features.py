@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from decoders.schema.api_declaration import NONE, Versions
-from kwcli.proxy.relay.rewrite_addresses import RewriteFailed, _limit_features, find_body
+from kwcli.proxy.relay.rewrite_addresses import RewriteFailed, _limit_features, find_start_of_body
 
 
 class Served:
@@ -16,10 +16,10 @@ class Served:
     def __init__(self, levels: dict[str, Versions]) -> None:
         self._levels = levels
 
-    def offered_versions(self, _api_key: int, versions: Versions) -> Versions:
+    def limit_offered_versions(self, _api_key: int, versions: Versions) -> Versions:
         return versions
 
-    def feature_levels(self, feature: str) -> Versions | None:
+    def get_allowed_feature_levels(self, feature: str) -> Versions | None:
         return self._levels.get(feature)
 
 
@@ -101,7 +101,7 @@ def test_what_an_answer_lacks_is_not_added() -> None:
 )
 def test_a_body_begins_behind_its_header(api_key: int, version: int, frame: str, at: int | None) -> None:
     try:
-        found: int | None = find_body(api_key, version, bytes.fromhex(frame))
+        found: int | None = find_start_of_body(api_key, version, bytes.fromhex(frame))
     except RewriteFailed:
         found = None
     assert found == at

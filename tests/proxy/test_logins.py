@@ -97,12 +97,12 @@ def test_pauses_grow_to_a_bound_and_end_with_a_login() -> None:
 
 def test_notes_are_said_once_and_counted() -> None:
     notes, said = SeenTexts(), list[str]()
-    assert [notes.is_new(text) for text in ("a", "b", "a", "a")] == [True, True, False, False]
+    assert [notes.count_text_and_check_new(text) for text in ("a", "b", "a", "a")] == [True, True, False, False]
     notes.say_repeats(said.append)
     assert said == ["3 times: a"]
 
 
 def test_notes_without_end_fill_no_memory() -> None:
     notes = SeenTexts()
-    assert sum(notes.is_new(str(number)) for number in range(5000)) == 1000
-    assert not notes.is_new("4999")
+    assert sum(notes.count_text_and_check_new(str(number)) for number in range(5000)) == 1000
+    assert not notes.count_text_and_check_new("4999")

@@ -42,10 +42,10 @@ def test_nothing_has_happened() -> None:
 def test_latencies_by_api_and_node() -> None:
     metrics = Metrics()
     for took_ms in (0.4, 0.5, 0.6, 7, 60_000):
-        metrics.meter_of_listener(NODE).count_answer(1, int(took_ms * MS))
-    metrics.meter_of_listener(BOOT).count_answer(3, 2 * MS)
-    metrics.meter_of_listener(BOOT).count_answer(12345, 2 * MS)
-    metrics.meter_of_listener(BOOT).count_answer(12346, 2 * MS)
+        metrics.get_or_make_meter(NODE).count_answer(1, int(took_ms * MS))
+    metrics.get_or_make_meter(BOOT).count_answer(3, 2 * MS)
+    metrics.get_or_make_meter(BOOT).count_answer(12345, 2 * MS)
+    metrics.get_or_make_meter(BOOT).count_answer(12346, 2 * MS)
     found = samples(metrics.format_text())
     fetch = (("api", "Fetch"), ("node", "2"))
     name = "kw_proxy_exchange_seconds"
@@ -61,7 +61,7 @@ def test_latencies_by_api_and_node() -> None:
 
 def test_connections_bytes_and_errors() -> None:
     metrics = Metrics()
-    meter = metrics.meter_of_listener(NODE)
+    meter = metrics.get_or_make_meter(NODE)
     meter.total, meter.open, meter.failed, meter.received, meter.sent = 5, 2, 1, 100, 1000
     metrics.add_errors([("Produce", "NOT_LEADER_OR_FOLLOWER", 3), ("Fetch", "UNKNOWN(-7)", 1)])
     metrics.add_errors([("Produce", "NOT_LEADER_OR_FOLLOWER", 2)])

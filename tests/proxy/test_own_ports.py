@@ -20,7 +20,7 @@ import pytest
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.playground.run_playground import LibrdkafkaMock
 from kwcli.proxy.proxy_server import Proxy
-from kwcli.proxy.proxy_settings import ProxySettings, discover_nodes
+from kwcli.proxy.proxy_settings import ProxySettings, request_nodes_of_cluster
 from kwcli.run_environment import Environment, Failure
 from tests.cli.worlds import kw
 from tests.exchanges.test_captures import SCHEMA
@@ -123,7 +123,7 @@ def test_a_range_is_free_as_a_whole(mock: str, tmp_path: Path, monkeypatch: pyte
     base = port_base(4)
     monkeypatch.setattr("kwcli.proxy.node_listeners.FIRST_BASE", base)
     monkeypatch.setattr("kwcli.proxy.node_listeners.LAST_BASE", base + 1000)
-    made = Proxy(env, ProxySettings(config, 0), discover_nodes(config))
+    made = Proxy(env, ProxySettings(config, 0), request_nodes_of_cluster(config))
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", base + 1 + 3))
         made.bind_listeners()
@@ -134,4 +134,4 @@ def test_a_range_is_free_as_a_whole(mock: str, tmp_path: Path, monkeypatch: pyte
     ]
     monkeypatch.setattr("kwcli.proxy.node_listeners.LAST_BASE", base)
     with pytest.raises(Failure, match="no range of ports is free"):
-        Proxy(env, ProxySettings(config, 0), discover_nodes(config)).bind_listeners()
+        Proxy(env, ProxySettings(config, 0), request_nodes_of_cluster(config)).bind_listeners()

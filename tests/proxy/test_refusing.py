@@ -117,7 +117,9 @@ async def test_one_broker_of_several_is_down() -> None:
     dead = place()
     async with running(echo) as proxy:
         alive = proxy.proxy.settings.config.servers[0]
-        where = proxy.proxy.listeners.open_listeners_for([Endpoint(1, *dead, 0, 0), Endpoint(2, *alive, 0, 0)])
+        where = proxy.proxy.listeners.open_listeners_and_find_addresses(
+            [Endpoint(1, *dead, 0, 0), Endpoint(2, *alive, 0, 0)]
+        )
         await refused(proxy, where[1][1])
         await beat(await proxy.connect(where[2][1]), 1)
         await beat(await proxy.connect(), 2)
@@ -130,7 +132,9 @@ async def test_the_bootstrap_listener_leads_to_every_broker_that_is_known() -> N
     async with running(echo) as other:
         alive = ("127.0.0.1", other.base)
         async with running(None, servers=[dead]) as proxy:
-            proxy.proxy.listeners.open_listeners_for([Endpoint(1, *dead, 0, 0), Endpoint(2, *alive, 0, 0)])
+            proxy.proxy.listeners.open_listeners_and_find_addresses(
+                [Endpoint(1, *dead, 0, 0), Endpoint(2, *alive, 0, 0)]
+            )
             await beat(await proxy.connect(), 1)
 
 
@@ -156,9 +160,9 @@ async def test_a_node_that_moves_is_found_at_its_new_place() -> None:
     async with running(echo) as proxy:
         alive = proxy.proxy.settings.config.servers[0]
         listeners = proxy.proxy.listeners
-        port = listeners.open_listeners_for([Endpoint(1, *dead, 0, 0)])[1][1]
+        port = listeners.open_listeners_and_find_addresses([Endpoint(1, *dead, 0, 0)])[1][1]
         await refused(proxy, port)
-        listeners.open_listeners_for([Endpoint(1, *alive, 0, 0)])
+        listeners.open_listeners_and_find_addresses([Endpoint(1, *alive, 0, 0)])
         await proxy.until("let in again")
         await beat(await proxy.connect(port), 1)
 

@@ -27,7 +27,14 @@ class Said:
 
 def test_texts_are_new_once_and_repeats_are_counted() -> None:
     seen = SeenTexts()
-    assert [seen.is_new(text) for text in ("a", "b", "a", "c", "a", "b")] == [True, True, False, True, False, False]
+    assert [seen.count_text_and_check_new(text) for text in ("a", "b", "a", "c", "a", "b")] == [
+        True,
+        True,
+        False,
+        True,
+        False,
+        False,
+    ]
     lines: list[str] = []
     seen.say_repeats(lines.append)
     assert lines == ["3 times: a", "2 times: b"]
@@ -35,9 +42,9 @@ def test_texts_are_new_once_and_repeats_are_counted() -> None:
 
 def test_a_thousand_texts_are_remembered() -> None:
     seen = SeenTexts()
-    assert all(seen.is_new(str(number)) for number in range(1000))
-    assert not seen.is_new("1000")
-    assert not seen.is_new("0")
+    assert all(seen.count_text_and_check_new(str(number)) for number in range(1000))
+    assert not seen.count_text_and_check_new("1000")
+    assert not seen.count_text_and_check_new("0")
     lines: list[str] = []
     seen.say_repeats(lines.append)
     assert lines == ["2 times: 0"]

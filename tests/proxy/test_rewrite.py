@@ -19,11 +19,11 @@ from kwcli.proxy.relay.rewrite_addresses import (
     AddressRow,
     Cap,
     RewriteFailed,
+    are_responses_buffered,
     cap_api_versions,
     find_address_row,
     find_endpoints,
-    highest_version,
-    is_buffered,
+    find_highest_rewritable_version,
     rewrite_addresses,
 )
 
@@ -276,10 +276,10 @@ def test_every_row_covers_every_version_with_places() -> None:
         for version in range(api(key).versions.low, api(key).versions.high + 1):
             holds = _has_places(key, version)
             assert (find_address_row(key, version) is not None) == holds, (key, version)
-            assert is_buffered(key, version) == holds
-        assert highest_version(key) == api(key).versions.high
-    assert is_buffered(18, 3)
-    assert not is_buffered(11, 5)
+            assert are_responses_buffered(key, version) == holds
+        assert find_highest_rewritable_version(key) == api(key).versions.high
+    assert are_responses_buffered(18, 3)
+    assert not are_responses_buffered(11, 5)
 
 
 def _has_places(key: int, version: int) -> bool:

@@ -267,7 +267,7 @@ async def test_a_node_that_moves_keeps_its_listener() -> None:
 async def test_who_connects_at_once_to_a_new_listener_is_let_in() -> None:
     async with running(echo) as proxy:
         target = proxy.proxy.settings.config.servers[0]
-        where = proxy.proxy.listeners.open_listeners_for([Endpoint(7, *target, 0, 0)])
+        where = proxy.proxy.listeners.open_listeners_and_find_addresses([Endpoint(7, *target, 0, 0)])
         with socket.create_connection(where[7], timeout=WAIT_S) as link:  # before the loop has had a turn
             link.setblocking(False)
             loop = asyncio.get_running_loop()

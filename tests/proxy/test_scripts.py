@@ -10,8 +10,8 @@ import pytest
 import decoders
 from decoders.schema.api_declaration import Side
 from kwcli.proxy.deciding.scripts.script_api import Exchanged, ScriptError, load_script
-from kwcli.proxy.deciding.scripts.script_child_process import pack_message, run_message, unpack_messages
-from kwcli.proxy.log.redact_streams import find_secrets
+from kwcli.proxy.deciding.scripts.script_child_process import pack_message, run_functions_on_exchange, unpack_messages
+from kwcli.proxy.log.redact_streams import find_secret_spans
 from tests.proxy.stage import FETCH, HEARTBEAT, METADATA, PRODUCE, framed, request, response
 
 INCREMENTAL_ALTER_CONFIGS, CREATE_TOPICS = 44, 19
@@ -23,7 +23,7 @@ def run(source: str, key: int, version: int, asked: bytes, answer: bytes | None 
     script = load_script("s.py", source.encode())
     side: Side = "request" if answer is None else "response"
     original = asked if answer is None else answer
-    spans = find_secrets(original, side, (key, version))[0]
+    spans = find_secret_spans(original, side, (key, version))[0]
     starred = bytearray(original)
     for start, end in spans:
         starred[start:end] = b"*" * (end - start)
@@ -32,7 +32,7 @@ def run(source: str, key: int, version: int, asked: bytes, answer: bytes | None 
         None if answer is None else bytes(starred), frozenset(spans),
     )  # fmt: skip
     numbers = [n for n, each in enumerate(script.handlers) if each.side == side]
-    [(message, frame)] = unpack_messages(bytearray(run_message(script, 7, numbers, exchanged)))
+    [(message, frame)] = unpack_messages(bytearray(run_functions_on_exchange(script, 7, numbers, exchanged)))
     assert message["n"] == 7
     if not message.get("fills"):
         return message, frame

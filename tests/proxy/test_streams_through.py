@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import decoders
 from decoders.apis import NAMES, api
 from decoders.protocol_facts.api_keys import API_VERSIONS
-from kwcli.proxy.relay.rewrite_addresses import find_address_row, is_buffered
+from kwcli.proxy.relay.rewrite_addresses import are_responses_buffered, find_address_row
 from tests.proxy.stage import METADATA, PRODUCE, SASL_HANDSHAKE, Stage, framed, metadata, pieces, request, response
 
 EVERY = [(key, version) for key in sorted(NAMES) for version in api(key).versions]
@@ -33,7 +33,9 @@ def test_requests_go_through_as_they_are(key: int, version: int) -> None:
 
 
 STREAMED = [
-    (key, version) for key, version in EVERY if not is_buffered(key, version) and (key, version) != (SASL_HANDSHAKE, 0)
+    (key, version)
+    for key, version in EVERY
+    if not are_responses_buffered(key, version) and (key, version) != (SASL_HANDSHAKE, 0)
 ]
 
 
@@ -120,7 +122,7 @@ def test_a_talk_may_be_cut_anywhere(kinds: list[int], at: int, up: list[int], do
     questions, answers = b"".join(each[0] for each in talk), b"".join(each[1] for each in talk)
     expected = b"".join(each[2] for each in talk)
     stage = Stage(WHERE).client(*cut(questions, up)).server(*cut(answers[: at % (len(answers) + 1)], down))
-    stage.server_eof()
+    stage.handle_broker_eof()
     assert expected.startswith(stage.at_client)
     assert stage.closed is not None
     assert stage.closed.startswith("the broker closed the connection")
@@ -134,7 +136,7 @@ def test_any_bytes_end_in_a_reason_and_never_in_an_error(
     up: bytes, up_cut: list[int], down: bytes, down_cut: list[int]
 ) -> None:
     stage = Stage(WHERE).client(asked(METADATA, 12, 1)).client(*cut(up, up_cut)).server(*cut(down, down_cut))
-    stage.client_eof().server_eof()
+    stage.handle_client_eof().handle_broker_eof()
     assert stage.closed is not None
     assert (asked(METADATA, 12, 1) + up).startswith(stage.at_server)
     for _, host, _ in stage.resolved:

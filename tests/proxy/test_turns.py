@@ -86,7 +86,7 @@ def test_what_waits_for_its_turn_goes_out_before_the_end() -> None:
     data = asked(HEARTBEAT, 4)
     connection = RelayCore()
     sent = [command[1] for command in connection.client_bytes(data, 1) if command[0] == SEND_SERVER]
-    sent += [command[1] for command in connection.client_eof(2) if command[0] == SEND_SERVER]
+    sent += [command[1] for command in connection.handle_client_eof(2) if command[0] == SEND_SERVER]
     assert b"".join(sent) == data
     assert connection.in_flight == COUNT
 

@@ -221,13 +221,13 @@ def test_a_broker_that_closes_during_the_login(answered: int, reason: str) -> No
     for _ in range(answered):
         data, play.pending = play.pending, b""
         play.act(play.login.take_broker_bytes(data, play.now_ns))
-    play.act(play.login.server_eof())
+    play.act(play.login.handle_broker_eof())
     assert play.closed == reason
 
 
 def test_a_broker_that_closes_later_is_for_the_core() -> None:
     play = Play(Broker()).server()
-    assert play.login.server_eof() == []
+    assert play.login.handle_broker_eof() == []
 
 
 @given(

@@ -10,7 +10,7 @@ from decoders.exchanges.body_reader import ApiReaders
 from decoders.filters import parse
 from kwcli.browse.background_processes.search_messages import RowsSorted, SortRows
 from kwcli.output.renderers import WantedPaths
-from kwcli.reading.sinks.filter_sort_and_limit_rows import ORDERS, paths_for_order
+from kwcli.reading.sinks.filter_sort_and_limit_rows import ORDERS, find_paths_read_by_order
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Settled
@@ -42,7 +42,7 @@ class RowSorter:
     def __init__(self, asked: SortRows, searcher: Searcher) -> None:
         self._number, self._send = asked.number, searcher.send
         self._is_by_gap = asked.order == GAP
-        needs = [] if self._is_by_gap else paths_for_order(asked.order)
+        needs = [] if self._is_by_gap else find_paths_read_by_order(asked.order)
         self._matches: Any = None
         if asked.text:
             selection = parse(asked.text)

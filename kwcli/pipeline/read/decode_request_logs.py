@@ -19,7 +19,7 @@ from kwcli.pipeline.read.filter_and_batch_rows import BATCH_WEIGHT, RowFilter, m
 from kwcli.pipeline.read.find_captures import make_capture_source, open_range_file
 from kwcli.pipeline.read.read_split_segments import GrowingState
 from kwcli.pipeline.read.split_and_file_range import FileRange, Problem, make_problem_of_error
-from kwcli.reading.capture_sources import escape_non_utf8, has_requests_alone
+from kwcli.reading.capture_sources import escape_non_utf8, lacks_lines_of_request_logger
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.read_captures_by_time import list_line_problems
 
@@ -61,7 +61,7 @@ class RequestLogDecoder:
                 chunks = self._inflate_lines(piece, file) if piece.inflate else self._read_chunks_of_piece(piece, file)
                 for number, data in enumerate(chunks):
                     if not (number or piece.state):
-                        lines.handled = has_requests_alone(data)
+                        lines.handled = lacks_lines_of_request_logger(data)
                     self._add_rows(lines.feed(data), piece.path)
             if piece.goes_on:
                 self.left[piece.file] = GrowingState(piece.end, lines.export(), lines.waiting)

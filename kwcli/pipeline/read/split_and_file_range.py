@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from decoders.named_tuple import NamedTuple
-from kwcli.reading.capture_sources import with_byte_offset
+from kwcli.reading.capture_sources import add_byte_offset
 
 if TYPE_CHECKING:
     from decoders.errors import DecodeError
@@ -26,7 +26,7 @@ class Problem(NamedTuple):
     text: str
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.text if self.at is None else with_byte_offset(self.text, self.at)}"
+        return f"{self.file}: {self.text if self.at is None else add_byte_offset(self.text, self.at)}"
 
 
 def make_problem_of_error(file: str, error: Failure | DecodeError) -> Problem:

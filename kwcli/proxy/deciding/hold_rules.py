@@ -12,7 +12,7 @@ from typing import Any, Literal
 from decoders.filters import Filter, FilterError, parse
 from decoders.filters.prefilter import Possible
 from kwcli.proxy.deciding.ask_deciders import ClientConnection
-from kwcli.proxy.deciding.faults.parse_rule import is_known_at
+from kwcli.proxy.deciding.faults.parse_rule import is_field_known_at
 from kwcli.proxy.deciding.held_exchanges import HeldExchanges
 from kwcli.proxy.deciding.match_filters import FilterContext, FilteredConnection
 from kwcli.proxy.relay.frame_decisions import PASS, Decision, InterceptedExchange
@@ -55,7 +55,7 @@ class HoldRules:
         """Add a rule that holds matching requests or answers from now on. Raises FilterError."""
         found = parse(when)
         for atom in found.list_atoms():
-            if not is_known_at(atom, "request" if side == "request" else "answer"):
+            if not is_field_known_at(atom, "request" if side == "request" else "answer"):
                 raise FilterError(f"{atom.name} is not known when a {side} is held", 1)
         self._count += 1
         rule = self.rules[self._count] = HoldRule(self._count, found, side, first)

@@ -123,7 +123,7 @@ class FilteredConnection:
         self._software: ClientSoftware | None = None
         self._node: int | None = relay.listener.node_id
 
-    def _begin_exchange(self, filter_context: FilterContext, now_ns: int) -> Exchange:
+    def _begin_exchange_of_connection(self, filter_context: FilterContext, now_ns: int) -> Exchange:
         relay = self._relay
         if self._ends is None:
             self._ends = ConnectionInfo(
@@ -142,7 +142,7 @@ class FilteredConnection:
 
     def build_exchange_of_client(self, filter_context: FilterContext, now_ns: int) -> Exchange:
         """An exchange of what is known when a client has connected: no request, no answer."""
-        exchange = self._begin_exchange(filter_context, now_ns)
+        exchange = self._begin_exchange_of_connection(filter_context, now_ns)
         set_request_missing(exchange)
         return exchange
 
@@ -150,7 +150,7 @@ class FilteredConnection:
         self, filter_context: FilterContext, api_key: int, version: int, client_id: bytes | None, now_ns: int
     ) -> Exchange:
         """An exchange of what all requests with such a header have in common."""
-        exchange = self._begin_exchange(filter_context, now_ns)
+        exchange = self._begin_exchange_of_connection(filter_context, now_ns)
         exchange._api_reader = filter_context.api_readers.get_reader(api_key, version)
         exchange.api_key, exchange.api_version = api_key, version
         exchange.client_id = None if client_id is None else client_id.decode("utf-8", "surrogateescape")

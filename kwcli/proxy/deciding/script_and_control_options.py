@@ -145,7 +145,7 @@ class ScriptAndControl:
         self._env.report(f"kw: {text}")
 
     def _say_once(self, text: str) -> None:
-        if self._notes.is_new(text):
+        if self._notes.count_text_and_check_new(text):
             self._say_text(text)
 
     def format_start_lines(self) -> list[str]:

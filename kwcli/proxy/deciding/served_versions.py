@@ -84,14 +84,14 @@ class ServedVersions:
             by = f"--max {name}={most.high}" if most else f"--hide {name}"
         return by, format_served_versions(self.served_versions(api_key))
 
-    def offered_versions(self, api_key: int, versions: Versions) -> Versions:
+    def limit_offered_versions(self, api_key: int, versions: Versions) -> Versions:
         """The versions of an API that clients are told, of those that brokers offer."""
         left = self.served_versions(api_key) & versions
         if left and api_key == PRODUCE and self._newer[_PRODUCE_LISTED]:
             return left._replace(low=versions.low)
         return left
 
-    def feature_levels(self, feature: str) -> Versions | None:
+    def get_allowed_feature_levels(self, feature: str) -> Versions | None:
         """The levels of a feature that clients may be told; None: any."""
         from decoders.schema.api_declaration import NONE
 

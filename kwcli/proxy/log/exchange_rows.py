@@ -56,7 +56,7 @@ class LogRows:
         self._reporter = reporter
         self._via = plan.via
         self._selection = parse(plan.filter)
-        self._settings, self._schemas = self._find_schemas(plan)
+        self._settings, self._schemas = self._make_run_schemas(plan)
         self.pairer = Pairer(needs=WantedPaths(find_paths_read_by_format(plan.settings), self._selection.needs))
         if self._selection.asks_history or shows_facts_of_earlier_exchanges(plan.settings):
             self.pairer.enable_noting_of_earlier_facts()
@@ -73,7 +73,7 @@ class LogRows:
         self._logins: dict[int, Login] = {}  # connection → the login in its last row of kind `login`
         self.failed = False  # rows that somebody wanted could not be written
 
-    def _find_schemas(self, plan: LogPlan) -> tuple[Settings, RunSchemas | None]:
+    def _make_run_schemas(self, plan: LogPlan) -> tuple[Settings, RunSchemas | None]:
         """The settings, and the schemas, where keys and values are decoded to be shown or to be filtered."""
         from decoders.messages.decode_record_values import RecordValueReader
 

@@ -295,7 +295,7 @@ class LogQueue:
 
     # -- messages of the data path -------------------------------------------------------------------------------------
 
-    def log_opened(
+    def log_connection_opened(
         self, connection: int, client: str, listener: str, upstream: str, time_ns: int, head: bytes = b""
     ) -> None:
         """Log that a client has connected; addresses are host:port. Else nothing of the connection is logged.
@@ -312,7 +312,7 @@ class LogQueue:
         said = [client, listener, upstream, *([False, head.hex()] if head else [])]
         self._queue_message(MessageKind.OPENED, connection, time_ns, json.dumps(said).encode())
 
-    def log_chunk(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
+    def log_client_bytes(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
         """Log bytes as the client sent them (CLIENT) or gets them (SERVER), without TLS. They must not change later."""
         size = len(data)
         if self._over or self._gaps or self._queued + size > self._most:
@@ -323,11 +323,11 @@ class LogQueue:
         if self._due is None or self._queued > GATHER:
             self._flush_soon()
 
-    def log_raw(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
+    def log_broker_bytes(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
         """Log bytes as the broker gets them (CLIENT) or has sent them (SERVER), for a file with both sides."""
         self._queue_when_full(MessageKind.RAW + side, connection, time_ns, data)
 
-    def log_upstream(self, connection: int, correlation_id: int, sent_ns: int, first_ns: int) -> None:
+    def log_upstream_latency(self, connection: int, correlation_id: int, sent_ns: int, first_ns: int) -> None:
         """Log when a request's last byte left for the broker and its answer's first byte came; before that answer."""
         if self._over and (self._drops or not self.alive):
             self.dropped_exchanges += 1
@@ -338,8 +338,10 @@ class LogQueue:
         if self._due is None:
             self._flush_soon()
 
-    def log_dialled(self, connection: int, local: str, upstream: str, time_ns: int, head: bytes = b"") -> None:
-        """Log the addresses of the connection to the broker, once it is open; must come before `log_raw`.
+    def log_broker_connection(
+        self, connection: int, local: str, upstream: str, time_ns: int, head: bytes = b""
+    ) -> None:
+        """Log the addresses of the connection to the broker, once it is open; must come before `log_broker_bytes`.
 
         `head` is the PROXY head that was sent first.
         """
@@ -371,7 +373,7 @@ class LogQueue:
             said = {"bootstrap": bootstrap, "listeners": listeners}
             self._queue_message(MessageKind.LISTENERS, 0, time_ns, json.dumps(said).encode())
 
-    def log_closed(self, connection: int, how: str, time_ns: int, reason: str = "") -> None:
+    def log_connection_closed(self, connection: int, how: str, time_ns: int, reason: str = "") -> None:
         """Log that a connection is over: `how` is `fin` or `rst`, `reason` why."""
         if connection in self._unseen:
             self._unseen.discard(connection)

@@ -66,7 +66,7 @@ class Recorder:
         self._dropped = (0, 0, 0)
         self._unfiled = False
         if plan.write is not None:
-            self._try_with_file(lambda: setattr(self, "_files", CaptureFiles(plan)))
+            self._run_or_give_up_file(lambda: setattr(self, "_files", CaptureFiles(plan)))
 
     @property
     def is_over(self) -> bool:
@@ -103,7 +103,7 @@ class Recorder:
                 chunks = self._chunks
         self._pass_chunks_to_rows()
         if self._files is not None:
-            self._try_with_file(self._files.flush)
+            self._run_or_give_up_file(self._files.flush)
 
     def finish(self) -> None:
         """Record the end of all connections, and close rows and files: the data path has ended."""
@@ -119,7 +119,7 @@ class Recorder:
                 more.append(f"{count_of(connections, 'connection')} left out of the log")
         self._rows.finish(more)
         if self._files is not None:
-            self._try_with_file(self._files.close)
+            self._run_or_give_up_file(self._files.close)
 
     # -- messages without bytes of the traffic -------------------------------------------------------------------------
 
@@ -159,7 +159,9 @@ class Recorder:
             self._rows.keep_decision(kept.connection.number, json.loads(content))
         elif kind == MessageKind.DIALLED and self._files is not None:
             local, upstream, *head = json.loads(content)
-            kept.upstream = self._begin_track((local, upstream), time_ns, UPSTREAM, bytes.fromhex("".join(head)))
+            kept.upstream = self._begin_tcp_connection_in_file(
+                (local, upstream), time_ns, UPSTREAM, bytes.fromhex("".join(head))
+            )
         elif kind in (MessageKind.RAW, MessageKind.RAW_SERVER) and kept.upstream is not None:
             self._record_bytes(kept, kept.upstream, kind - MessageKind.RAW, time_ns, content)
         elif kind in (MessageKind.RAW_GAP, MessageKind.RAW_GAP_SERVER) and kept.upstream is not None:
@@ -181,7 +183,7 @@ class Recorder:
             details |= {"via_address": sender} if client else {}
             self._rows.print_connection_event(kept.ends, "opened", time_ns, details)
         if self._files is not None:
-            kept.client = self._begin_track((sender, listener), time_ns, CLIENTS, head)
+            kept.client = self._begin_tcp_connection_in_file((sender, listener), time_ns, CLIENTS, head)
 
     def _close_connection(self, number: int, kept: RecordedConnection, time_ns: int, content: bytes) -> None:
         word, _, reason = content.decode().partition("\n")
@@ -200,7 +202,9 @@ class Recorder:
 
     # -- the file ------------------------------------------------------------------------------------------------------
 
-    def _begin_track(self, ends: tuple[str, str], time_ns: int, interface: int, head: bytes) -> CaptureTrack:
+    def _begin_tcp_connection_in_file(
+        self, ends: tuple[str, str], time_ns: int, interface: int, head: bytes
+    ) -> CaptureTrack:
         """Begin a TCP connection in the capture file, with the PROXY head that its client's bytes came behind."""
         track = CaptureTrack(
             SyntheticTcp(ends[0], ends[1], time_ns), interface, None if self._reveal else Redactor(self._seen)
@@ -216,20 +220,24 @@ class Recorder:
         if track.redactor is None:
             pieces = [LoggedChunk(side, time_ns, data, gap)]
         else:
-            pieces = track.redactor.take_gap(side, time_ns, gap) if gap else track.redactor.feed(side, time_ns, data)
+            pieces = (
+                track.redactor.note_missing_bytes(side, time_ns, gap)
+                if gap
+                else track.redactor.feed(side, time_ns, data)
+            )
             if track is kept.client and track.redactor.lost_sides:
                 self._lost.add(kept)
         for piece in pieces:
-            self._write_piece(kept, track, piece)
+            self._write_chunk_to_file_and_rows(kept, track, piece)
 
     def _record_kept_bytes(self, kept: RecordedConnection) -> None:
         """Record what the redactors of a connection still keep."""
         for track in (kept.client, kept.upstream):
             if track is not None and track.redactor is not None:
                 for piece in track.redactor.finish():
-                    self._write_piece(kept, track, piece)
+                    self._write_chunk_to_file_and_rows(kept, track, piece)
 
-    def _write_piece(self, kept: RecordedConnection, track: CaptureTrack, piece: LoggedChunk) -> None:
+    def _write_chunk_to_file_and_rows(self, kept: RecordedConnection, track: CaptureTrack, piece: LoggedChunk) -> None:
         side, time_ns, data = piece.side, piece.time_ns, piece.data
         rows = self._chunks if track is kept.client else []
         half = kept.halves[side]
@@ -249,10 +257,10 @@ class Recorder:
         files = self._files
         if files is None:
             return 0
-        number: int = self._try_with_file(lambda: files.write_packets(time_ns, packets, track.interface)) or 0
+        number: int = self._run_or_give_up_file(lambda: files.write_packets(time_ns, packets, track.interface)) or 0
         return number
 
-    def _try_with_file(self, act: Any) -> Any:
+    def _run_or_give_up_file(self, act: Any) -> Any:
         """Do `act` with the file; where that fails with OSError, the rows go on without the file."""
         try:
             return act()

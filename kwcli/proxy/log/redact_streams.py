@@ -194,7 +194,7 @@ class Redactor:
             code = self._asked.first_request_with(correlation_id)
             if need + SIZE_FIELD != size or code is None or code[0] in (_TWICE[0], SASL_HANDSHAKE):
                 return False
-            if self._seen.metadata if code[0] == FETCH else may_have_secret(*code, "response"):
+            if self._seen.metadata if code[0] == FETCH else may_message_have_secret(*code, "response"):
                 return False
             del self._asked[correlation_id]
             return True
@@ -206,12 +206,12 @@ class Redactor:
         if key == FETCH:
             if not self._seen.metadata and (_METADATA_NAME in data or _METADATA_ID in data):
                 return False
-        elif may_have_secret(key, version, "request"):
+        elif may_message_have_secret(key, version, "request"):
             return False
         self._remember_request(correlation_id, (key, version))
         return True
 
-    def take_gap(self, side: int, time_ns: int, size: int) -> list[LoggedChunk]:
+    def note_missing_bytes(self, side: int, time_ns: int, size: int) -> list[LoggedChunk]:
         """Take note that `size` bytes of a side are missing; the chunks that may be written now."""
         self._queue.append(LoggedChunk(side, time_ns, b"", size))
         tracker = self._trackers[side]
@@ -247,7 +247,7 @@ class Redactor:
     def _hide_unfinished_frame(self, tracker: FrameTracker) -> None:
         """Star all of an unfinished frame but its header."""
         place = tracker.place - tracker.framer.kept
-        shown = SIZE_FIELD if tracker.size is None or self._sasl.tokens else _header_size(tracker.side)
+        shown = SIZE_FIELD if tracker.size is None or self._sasl.tokens else _get_shown_header_size(tracker.side)
         tracker.hide_bytes(place + shown, tracker.place)
         tracker.framer.drop_held()
         tracker.release_chunks()
@@ -285,8 +285,8 @@ class Redactor:
                 return
             tracker.size = size
             stop = min(at + SIZE_FIELD + size, end)
-            head = data[at : at + min(SIZE_FIELD + size, _header_size(tracker.side))]
-            if len(head) < min(SIZE_FIELD + size, _header_size(tracker.side)):
+            head = data[at : at + min(SIZE_FIELD + size, _get_shown_header_size(tracker.side))]
+            if len(head) < min(SIZE_FIELD + size, _get_shown_header_size(tracker.side)):
                 tracker.framer.keep_rest(data, at)
                 return
             shown = (
@@ -333,7 +333,7 @@ class Redactor:
         self._remember_request(correlation_id, tracker.code)
         if key == FETCH:
             return None if self._seen.metadata else WHOLE
-        return WHOLE if (key, version) == _HANDSHAKE or may_have_secret(key, version, "request") else None
+        return WHOLE if (key, version) == _HANDSHAKE or may_message_have_secret(key, version, "request") else None
 
     def _remember_request(self, correlation_id: int, code: Code) -> None:
         asked = self._asked
@@ -367,7 +367,7 @@ class Redactor:
         if key == FETCH:
             self._seen.metadata |= _METADATA_NAME in frame or _METADATA_ID in frame
             return []
-        spans, whole = find_secrets(frame, "request", code)
+        spans, whole = find_secret_spans(frame, "request", code)
         if key in ECHOING and whole:
             self._remember_secrets(_REQUEST.unpack_from(frame)[3], [frame[start:stop] for start, stop in spans])
         return spans
@@ -398,7 +398,7 @@ class Redactor:
         tracker.code = code
         if code[0] == FETCH:
             return WHOLE if self._seen.metadata else None
-        return WHOLE if code == _HANDSHAKE or may_have_secret(*code, "response") else None
+        return WHOLE if code == _HANDSHAKE or may_message_have_secret(*code, "response") else None
 
     def _find_places_to_hide_in_answer(self, tracker: FrameTracker, frame: bytes) -> list[tuple[int, int]]:
         assert tracker.code is not None
@@ -412,14 +412,14 @@ class Redactor:
             return []
         key, version = tracker.code
         if key not in ECHOING:
-            return find_secrets(frame, "response", tracker.code)[0]
-        known: list[bytes] | None = [] if not may_have_secret(key, version, "request") else None
+            return find_secret_spans(frame, "response", tracker.code)[0]
+        known: list[bytes] | None = [] if not may_message_have_secret(key, version, "request") else None
         secrets = self._secrets.pop(_RESPONSE.unpack_from(frame)[1], known)
-        return find_secrets(frame, "response", tracker.code, secrets)[0]
+        return find_secret_spans(frame, "response", tracker.code, secrets)[0]
 
 
 @cache
-def may_have_secret(key: int, version: int, side: Side) -> bool:
+def may_message_have_secret(key: int, version: int, side: Side) -> bool:
     """Whether a message of this kind may have a secret; True for unknown kinds."""
     if key == API_VERSIONS:
         return False  # unknown versions of it are everyday traffic, answered in version 0
@@ -428,7 +428,7 @@ def may_have_secret(key: int, version: int, side: Side) -> bool:
     return layouts_have_secrets(key, tuple(ApiReader(key, version, _NO_NEEDS).list_layouts(side)))
 
 
-def find_secrets(
+def find_secret_spans(
     frame: bytes, side: Side, code: Code, told: list[bytes] | None = None
 ) -> tuple[list[tuple[int, int]], bool]:
     """Where the secrets of a frame are, and whether the frame could be read to its end, so that none is missed.
@@ -458,5 +458,5 @@ def _decode_request_code(frame: bytes) -> Code | None:
     return request.api_key, request.api_version
 
 
-def _header_size(side: int) -> int:
+def _get_shown_header_size(side: int) -> int:
     return _REQUEST.size if side == CLIENT else _RESPONSE.size

@@ -73,7 +73,7 @@ class AnswerDelivery(NamedTuple):
     piece: int = 0  # bytes; 0: all at once
     rate: float = 0.0  # bytes a second; 0: as fast as it goes
 
-    def split_into_steps(self, frame: bytes) -> list[tuple[int, bytes]]:
+    def split_answer_into_delayed_pieces(self, frame: bytes) -> list[tuple[int, bytes]]:
         """The pieces of a frame, each with the ns to wait before it."""
         data = frame * self.times
         if self.cut is not None:

@@ -9,7 +9,7 @@ from decoders.errors import DecodeError
 from decoders.frames.read_and_judge_headers import is_flexible, read_request_head
 from decoders.protocol_facts.api_keys import API_VERSIONS, PRODUCE, SASL_HANDSHAKE
 from decoders.wire.primitive_types import read_uvarint
-from kwcli.proxy.relay.rewrite_addresses import BYSTANDERS, highest_version, is_buffered
+from kwcli.proxy.relay.rewrite_addresses import BYSTANDERS, are_responses_buffered, find_highest_rewritable_version
 
 _WAYS: Final = (
     "through a proxy that works only where clients dial brokers by their own names: --advertise the broker's host (and "
@@ -21,7 +21,7 @@ _HINTS: Final = {
 }
 
 
-def hint_about_mechanism(name: str) -> str | None:
+def describe_mechanism_problem(name: str) -> str | None:
     """A hint for people about a SASL mechanism that may not work through a proxy; None for others."""
     return _HINTS.get(name)
 
@@ -78,7 +78,7 @@ def find_handling(number: int) -> RequestHandling:
     """The handling for an API key and version, both in one number as on the wire."""
     found = KNOWN.get(number)
     if found is None:
-        key, version = _to_signed(number >> 16), _to_signed(number & 0xFFFF)
+        key, version = _convert_to_signed_int16(number >> 16), _convert_to_signed_int16(number & 0xFFFF)
         found = RequestHandling(
             key, version, _choose_request_reading(key, version), _choose_answer_handling(key, version)
         )
@@ -88,7 +88,7 @@ def find_handling(number: int) -> RequestHandling:
 
 
 def _choose_request_reading(key: int, version: int) -> int:
-    most = highest_version(key)
+    most = find_highest_rewritable_version(key)
     if most is not None and version > most:
         return REFUSE
     if key == PRODUCE:
@@ -103,10 +103,10 @@ def _choose_answer_handling(key: int, version: int) -> int:
         return CAP
     if key == SASL_HANDSHAKE and version == 0:
         return LOGIN
-    return REWRITE if is_buffered(key, version) else STREAM
+    return REWRITE if are_responses_buffered(key, version) else STREAM
 
 
-def _to_signed(number: int) -> int:
+def _convert_to_signed_int16(number: int) -> int:
     return number - 0x10000 if number & 0x8000 else number
 
 
@@ -121,9 +121,9 @@ def read_acks(version: int, data: bytes, at: int, end: int) -> int:
         place += size if size != _NULL else 0
         if (size <= _SIZE_MAX or size == _NULL) and place + 4 <= end:
             if version < 3:
-                return _to_signed(data[place] << 8 | data[place + 1])
+                return _convert_to_signed_int16(data[place] << 8 | data[place + 1])
             if data[place : place + 2] == (_BARE if version >= 9 else _NOBODY):
-                return _to_signed(data[place + 2] << 8 | data[place + 3])
+                return _convert_to_signed_int16(data[place + 2] << 8 | data[place + 3])
     return _read_unusual_acks(version, data, at, end)
 
 
@@ -137,10 +137,10 @@ def _read_unusual_acks(version: int, data: bytes, at: int, end: int) -> int:
         else:
             if end - at < 2:
                 raise IndexError
-            at += 2 + max(_to_signed(data[at] << 8 | data[at + 1]), 0)
+            at += 2 + max(_convert_to_signed_int16(data[at] << 8 | data[at + 1]), 0)
     if end - at < 2:
         raise IndexError
-    return _to_signed(data[at] << 8 | data[at + 1])
+    return _convert_to_signed_int16(data[at] << 8 | data[at + 1])
 
 
 # A client id that is longer than this is not compared.

@@ -124,7 +124,7 @@ class Relay:
         self.number = number
         self.listener = listener
         self._metrics = proxy.metrics
-        self._meter = proxy.metrics.meter_of_listener(listener) if proxy.metrics is not None else None
+        self._meter = proxy.metrics.get_or_make_meter(listener) if proxy.metrics is not None else None
         timed = proxy.log_queue is not None or self._meter is not None
         self.connection_deciders = proxy.deciders.make_connection_decider(self) if proxy.deciders is not None else None
         self.core = RelayCore(
@@ -203,11 +203,11 @@ class Relay:
         else:
             if self._log_queue is not None:
                 ends = (self._sender, self.client.local_address, self.upstream)
-                self._log_queue.log_opened(self.number, *ends, now_ns(), self._head.data)
+                self._log_queue.log_connection_opened(self.number, *ends, now_ns(), self._head.data)
                 self._log_tls(self._log_queue)
             self._proxy.report(self, f"to {self.upstream}", loud=False)
             if self._both is not None:
-                self._log_dialled(self._both)
+                self._log_broker_connection(self._both)
             self._log_in()
             if self._both is not None:
                 self.receivers = (
@@ -234,12 +234,12 @@ class Relay:
             self.write_server = self._login.send_to_broker
             self._login.begin_login()
 
-    def _log_dialled(self, log_queue: LogQueue) -> None:
+    def _log_broker_connection(self, log_queue: LogQueue) -> None:
         """Tell the log the addresses of the connection between proxy and broker."""
         link = self.server.transport
         assert link is not None
         upstream = format_address(link.get_extra_info("peername")[:2])
-        log_queue.log_dialled(self.number, self.server.local_address, upstream, now_ns(), self._sent_head)
+        log_queue.log_broker_connection(self.number, self.server.local_address, upstream, now_ns(), self._sent_head)
 
     def pause_both_sides(self, paused: bool) -> None:
         """Stop reading from both sides, or read on, as the log asks for it."""
@@ -250,13 +250,13 @@ class Relay:
                 side.resume_reading(LOG)
 
     def _log_and_handle(self, log_queue: LogQueue, take: Take, data: bytes) -> None:
-        log_queue.log_raw(self.number, SERVER, now_ns(), data)
+        log_queue.log_broker_bytes(self.number, SERVER, now_ns(), data)
         take(data)
 
     def write_to_broker(self, data: bytes) -> None:
         """Send to the broker."""
         if self._both is not None:
-            self._both.log_raw(self.number, CLIENT, now_ns(), data)
+            self._both.log_broker_bytes(self.number, CLIENT, now_ns(), data)
         if self.server.transport is not None:
             self.server.transport.write(data)
 
@@ -287,7 +287,7 @@ class Relay:
             self._meter.received += len(data)
         commands = self.core.client_bytes(data, now)
         if self._log_queue is not None:  # after decisions about its requests: the chunk settles one without an answer
-            self._log_queue.log_chunk(self.number, CLIENT, now, data)
+            self._log_queue.log_client_bytes(self.number, CLIENT, now, data)
         if len(commands) == 1 and commands[0][0] == SEND_SERVER:
             self.write_server(commands[0][1])
         else:
@@ -361,17 +361,17 @@ class Relay:
         if self._meter is not None:
             self._meter.sent += len(data)
         if self._log_queue is not None:
-            self._log_queue.log_chunk(self.number, SERVER, now_ns(), data)
+            self._log_queue.log_client_bytes(self.number, SERVER, now_ns(), data)
         if self.client.transport is not None:
             self.client.transport.write(data)
 
-    def _find_listeners(self, command: Command) -> list[Command]:
+    def _resolve_nodes_to_listeners(self, command: Command) -> list[Command]:
         _, ticket, found, named_by_broker = command
         listeners = self._proxy.listeners
         if named_by_broker is None:
-            where = listeners.open_listeners_for(found)
+            where = listeners.open_listeners_and_find_addresses(found)
         else:
-            listeners.open_listeners_for(named_by_broker)
+            listeners.open_listeners_and_find_addresses(named_by_broker)
             where = listeners.find_listener_addresses(found)
         if self._metrics is not None:
             self._metrics.rewritten += 1
@@ -385,7 +385,7 @@ class Relay:
         self.room.wait_for_room(command[1], self._resume_after_grant)
         return None
 
-    def _yield_turn(self, command: Command) -> None:
+    def _pause_side_until_next_turn(self, command: Command) -> None:
         self._yielded = True
         self._socket_of_side(command[1]).pause_reading(TURN)
         self._proxy.turns.run_later(partial(self._resume_side_in_turn, command[1]))
@@ -393,7 +393,7 @@ class Relay:
     def _count_answer(self, command: Command) -> None:
         _, correlation_id, sent_ns, first_ns, api_key = command
         if self._log_queue is not None:
-            self._log_queue.log_upstream(self.number, correlation_id, sent_ns, first_ns)
+            self._log_queue.log_upstream_latency(self.number, correlation_id, sent_ns, first_ns)
         if self._meter is not None:
             self._meter.count_answer(api_key, first_ns - sent_ns)
 
@@ -444,7 +444,7 @@ class Relay:
         if self._dialling is not None:
             self._early_end = True
             return True
-        self._carry_out_commands(self.core.client_eof(now_ns()))
+        self._carry_out_commands(self.core.handle_client_eof(now_ns()))
         if self.core.is_idle and not self.over:
             self.end_connection("the client closed the connection", how="fin")
         return not self.over
@@ -469,9 +469,9 @@ class Relay:
 
     def _handle_broker_eof(self) -> None:
         if self._login is not None:
-            self._login.server_eof()
+            self._login.handle_broker_eof()
         if not self.over:
-            self._carry_out_commands(self.core.server_eof())
+            self._carry_out_commands(self.core.handle_broker_eof())
 
     def connection_lost(self, side: SocketHalf, error: Exception | None) -> None:
         """Handle that a socket is closed: end the connection."""
@@ -482,7 +482,7 @@ class Relay:
             if alert is not None:
                 self.end_connection(alert, loud=True)
             elif self._login is not None:
-                self._login.server_eof()
+                self._login.handle_broker_eof()
         if not self.over:
             who = "client" if side is self.client else "broker"
             verb = "reset" if error is not None else "closed"
@@ -508,7 +508,7 @@ class Relay:
             self._login.stop()
         self._proxy.report(self, reason, loud=loud)
         if self._log_queue is not None:
-            self._log_queue.log_closed(self.number, how, now_ns(), reason)
+            self._log_queue.log_connection_closed(self.number, how, now_ns(), reason)
         self.client.close_after_sending()
         self.server.close_after_sending()
         self.room.stop_waiting()
@@ -541,7 +541,7 @@ class Relay:
 CARRY_OUT: Final[dict[int, Callable[[Relay, Command], list[Command] | None]]] = {
     SEND_SERVER: Relay._send_to_server,
     SEND_CLIENT: Relay._send_to_client,
-    RESOLVE: Relay._find_listeners,
+    RESOLVE: Relay._resolve_nodes_to_listeners,
     RESERVE: Relay._reserve_memory,
     RELEASE: lambda relay, command: relay.room.release_when_drained(command[1]),
     PAUSE_FOR_ANSWERS: lambda relay, command: relay._socket_of_side(command[1]).pause_reading(AWAITS_ANSWERS),
@@ -551,7 +551,7 @@ CARRY_OUT: Final[dict[int, Callable[[Relay, Command], list[Command] | None]]] = 
     NOTE: lambda relay, command: relay.say_once(command[1]),
     ANSWERED: Relay._count_answer,
     CAPPED: Relay._count_capped_versions,
-    YIELD: Relay._yield_turn,
+    YIELD: Relay._pause_side_until_next_turn,
     PAUSE_FOR_DECISION: lambda relay, command: relay._socket_of_side(command[1]).pause_reading(AWAITS_DECISION),
     RESUME_AFTER_DECISION: lambda relay, command: relay._socket_of_side(command[1]).resume_reading(AWAITS_DECISION),
     TIMER: lambda relay, command: relay._start_timer(command[1], command[2]),

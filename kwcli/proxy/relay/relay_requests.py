@@ -39,7 +39,7 @@ from kwcli.proxy.relay.handling_by_api_version import (
     TELL,
     WANTED,
     RequestHandling,
-    hint_about_mechanism,
+    describe_mechanism_problem,
 )
 from kwcli.proxy.relay.relay_responses import Responses
 from kwcli.proxy.relay.relay_state import (
@@ -57,9 +57,9 @@ from kwcli.proxy.relay.relay_state import (
     YIELD,
     Command,
     RelayState,
-    describe_bytes,
+    describe_unexpected_bytes,
 )
-from kwcli.proxy.relay.rewrite_addresses import highest_version
+from kwcli.proxy.relay.rewrite_addresses import find_highest_rewritable_version
 
 if TYPE_CHECKING:
     from decoders.filters.prefilter import Possible
@@ -344,7 +344,7 @@ class Requests(DecidedFrames):
         if handling.reads == ACKS:
             return self._is_answered_by_acks(handling, data, at, stop, out)
         if handling.reads == REFUSE:
-            most = highest_version(handling.api_key)
+            most = find_highest_rewritable_version(handling.api_key)
             reason = (
                 f"{handling} would be answered with addresses in a layout that kw does not know (it knows up to {most})"
             )
@@ -369,7 +369,7 @@ class Requests(DecidedFrames):
         return True
 
     def _note_mechanism_hint(self, mechanism: str, out: list[Command]) -> None:
-        hint = hint_about_mechanism(mechanism)
+        hint = describe_mechanism_problem(mechanism)
         if hint is not None:
             out.append((NOTE, hint))
 
@@ -571,7 +571,7 @@ class Requests(DecidedFrames):
         self._close_with_reason(
             data,
             at,
-            f"the client sent no Kafka request, but a size of {size}{describe_bytes(data[at:])}",
+            f"the client sent no Kafka request, but a size of {size}{describe_unexpected_bytes(data[at:])}",
             out,
         )
 

@@ -49,7 +49,7 @@ from kwcli.proxy.relay.relay_state import (
     YIELD,
     Command,
     RelayState,
-    describe_bytes,
+    describe_unexpected_bytes,
 )
 from kwcli.proxy.relay.rewrite_addresses import Address, Endpoint, RewriteFailed
 from kwcli.proxy.relay.rewrite_cache import ReadAnswer, RewrittenAnswers
@@ -208,7 +208,7 @@ class Responses(DecidedFrames):
             return []
         waiting = self._state.in_flight
         part = b"" if self._framer.wanted else self._framer.join_held_bytes()
-        if part and (what := describe_bytes(part)).startswith(":"):  # a TLS alert has seven bytes
+        if part and (what := describe_unexpected_bytes(part)).startswith(":"):  # a TLS alert has seven bytes
             return [
                 *self._release_reserved_memory(),
                 self._state.make_close_command(f"the broker sent no Kafka response{what}"),
@@ -263,7 +263,7 @@ class Responses(DecidedFrames):
         timed = self._timed
         while at < end:
             if turn <= 0:
-                self._yield_turn(data, at, start, out)
+                self._stop_reading_until_next_turn(data, at, start, out)
                 return
             if not in_flight:
                 self._close_for_unrequested_answer(data, at, start, out)
@@ -306,7 +306,7 @@ class Responses(DecidedFrames):
         if at > start:
             out.append((SEND_CLIENT, data[start:at] if start or at < end else data))
 
-    def _yield_turn(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
+    def _stop_reading_until_next_turn(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
         """Stop reading at `at`, so that other connections have their turn."""
         if at > start:
             out.append((SEND_CLIENT, data[start:at]))
@@ -514,7 +514,9 @@ class Responses(DecidedFrames):
             out.append((SEND_CLIENT, frame))
             out += self._release_reserved_memory()
             return
-        self._steps.extend(decision.delivery.split_into_steps(frame) if decision.delivery is not None else [(0, frame)])
+        self._steps.extend(
+            decision.delivery.split_answer_into_delayed_pieces(frame) if decision.delivery is not None else [(0, frame)]
+        )
         self._send_due_pieces(out)
 
     def _send_due_pieces(self, out: list[Command]) -> None:
@@ -567,7 +569,8 @@ class Responses(DecidedFrames):
         if got is not None and got == self._last:
             reason = f"the broker answered twice, with correlation id {got}"
         else:
-            reason = f"the broker sent {format_bytes(len(data) - at)} that answer no request{describe_bytes(data[at:])}"
+            size = format_bytes(len(data) - at)
+            reason = f"the broker sent {size} that answer no request{describe_unexpected_bytes(data[at:])}"
         self._close_with_reason(data, at, start, reason, out)
 
     def _close_for_unexpected_answer(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
@@ -575,14 +578,14 @@ class Responses(DecidedFrames):
         in_flight = self._state.in_flight
         due, handling, _ = in_flight[0]
         if handling.answer == TOKEN or not 4 <= size <= FRAME_MAX:
-            reason = f"the broker sent no Kafka response, but a size of {size}{describe_bytes(data[at:])}"
+            reason = f"the broker sent no Kafka response, but a size of {size}{describe_unexpected_bytes(data[at:])}"
         elif any(got == each for each, _, _ in in_flight):
             reason = f"the broker answered out of order: correlation id {got} came before {due} ({handling})"
         elif got == self._last:
             reason = f"the broker answered twice, with correlation id {got}"
         else:
             reason = f"the broker answered with correlation id {got} where {due} ({handling}) was due"
-            reason += describe_bytes(data[at:])
+            reason += describe_unexpected_bytes(data[at:])
         self._close_with_reason(data, at, start, f"{reason}; nothing after that can be rewritten", out)
 
     def _close_with_reason(self, data: bytes, at: int, start: int, reason: str, out: list[Command]) -> None:

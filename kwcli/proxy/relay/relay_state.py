@@ -96,7 +96,7 @@ class RelayState:
         return [*self.withhold_answers(), (RESUME_AFTER_DECISION, CLIENT)]
 
 
-def describe_bytes(data: bytes) -> str:
+def describe_unexpected_bytes(data: bytes) -> str:
     """What unexpected bytes are, as the end of a sentence: `: HTTP: GET /; …`; or their first bytes, in brackets."""
     found = explain_bytes(data[:FIRST_BYTES_MAX])
     if not found or found[0].what.startswith("Kafka"):

@@ -87,12 +87,12 @@ def find_address_row(api_key: int, version: int) -> AddressRow | None:
     return next((row for row in ROWS.get(api_key, ()) if version in row.versions), None)
 
 
-def is_buffered(api_key: int, version: int) -> bool:
+def are_responses_buffered(api_key: int, version: int) -> bool:
     """Whether responses of this kind are buffered until they are whole; all others stream through."""
     return api_key == API_VERSIONS or find_address_row(api_key, version) is not None
 
 
-def highest_version(api_key: int) -> int | None:
+def find_highest_rewritable_version(api_key: int) -> int | None:
     """The highest version of a row that can be rewritten; None where the API has no row."""
     rows = ROWS.get(api_key)
     return max(row.versions.high for row in rows) if rows else None
@@ -145,7 +145,7 @@ def find_endpoints(api_key: int, version: int, frame: bytes) -> list[Endpoint]:
     if known is None:
         return []
     row, plan, read = known
-    view = _read_view(plan, read, frame, find_body(api_key, version, frame))
+    view = _read_address_fields(plan, read, frame, find_start_of_body(api_key, version, frame))
     if api_key == DESCRIBE_CLUSTER and view.get("endpoint_type") == CONTROLLERS:
         return []
     elements = view.get(row.array) if row.array else (view,)
@@ -172,10 +172,12 @@ def rewrite_addresses(
     if missing and not row.optional:
         raise RewriteFailed(f"node {missing[0].node_id} has no listener")
     if missing:
-        return RewrittenFrame(_remove_addresses(plan, row, frame, find_body(api_key, version, frame)), stripped=True)
+        return RewrittenFrame(
+            _remove_addresses(plan, row, frame, find_start_of_body(api_key, version, frame)), stripped=True
+        )
     edits = [(each.at, each.end, _encode_address(*addresses[each.node_id], plan.flexible)) for each in found]
     if any(field.name == row.array for field in plan.tagged):
-        edits += _make_tag_size_edits(plan, row, frame, find_body(api_key, version, frame), edits)
+        edits += _make_tag_size_edits(plan, row, frame, find_start_of_body(api_key, version, frame), edits)
     return RewrittenFrame(splice_frame(frame, edits), stripped=False)
 
 
@@ -201,9 +203,9 @@ def _list_address_paths(row: AddressRow, api_key: int, version: int) -> frozense
     return frozenset(paths)
 
 
-def find_body(api_key: int, version: int, frame: bytes) -> int:
+def find_start_of_body(api_key: int, version: int, frame: bytes) -> int:
     """Where the body begins, behind the size field and the header."""
-    if not _header_has_tags(api_key, version) and len(frame) >= _UNTAGGED:
+    if not _has_response_header_tags(api_key, version) and len(frame) >= _UNTAGGED:
         return _UNTAGGED
     if frame[_UNTAGGED : _UNTAGGED + 1] == b"\0":
         return _UNTAGGED + 1
@@ -218,11 +220,11 @@ def find_body(api_key: int, version: int, frame: bytes) -> int:
 
 
 @cache
-def _header_has_tags(api_key: int, version: int) -> bool:
+def _has_response_header_tags(api_key: int, version: int) -> bool:
     return response_header_version(api_key, version) > 0
 
 
-def _read_view(plan: Plan, read: Projector, frame: bytes, at: int) -> dict[str, Any]:
+def _read_address_fields(plan: Plan, read: Projector, frame: bytes, at: int) -> dict[str, Any]:
     end = len(frame)
     try:
         view, _, after = read(frame, at, end)
@@ -278,7 +280,7 @@ def splice_frame(frame: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
 # Rare cases: addresses in a tagged field, and addresses that must be left out. The walker says where fields are.
 
 
-def _walk_spans(plan: Plan, frame: bytes, at: int) -> list[Span]:
+def _list_spans_of_fields(plan: Plan, frame: bytes, at: int) -> list[Span]:
     spans: list[Span] = []
     decode_by_walking(plan, frame, at, len(frame), spans)
     return spans
@@ -294,7 +296,7 @@ def _find_address_tag(row: AddressRow, spans: list[Span]) -> tuple[Span, int]:
 def _make_tag_size_edits(
     plan: Plan, row: AddressRow, frame: bytes, at: int, edits: Sequence[tuple[int, int, bytes]]
 ) -> list[tuple[int, int, bytes]]:
-    head, end = _find_address_tag(row, _walk_spans(plan, frame, at))
+    head, end = _find_address_tag(row, _list_spans_of_fields(plan, frame, at))
     size = end - head.end + sum(len(data) - (stop - start) for start, stop, data in edits)
     assert isinstance(head.value, int)
     return [(head.at, head.end, encode_uvarint(head.value) + encode_uvarint(size))]
@@ -302,7 +304,7 @@ def _make_tag_size_edits(
 
 def _remove_addresses(plan: Plan, row: AddressRow, frame: bytes, at: int) -> bytes:
     """The frame without any address: the tagged field taken out, or the array emptied."""
-    spans = _walk_spans(plan, frame, at)
+    spans = _list_spans_of_fields(plan, frame, at)
     if any(field.name == row.array for field in plan.tagged):
         head, end = _find_address_tag(row, spans)
         (count,) = (span for span in spans if span.what == "tags" and span.path == UNKNOWN)
@@ -331,10 +333,10 @@ class Cap(NamedTuple):
 class Served(Protocol):
     """Limits of the versions and features that clients are offered (kwcli/proxy/deciding/served_versions.py)."""
 
-    def offered_versions(self, api_key: int, versions: Versions) -> Versions:
+    def limit_offered_versions(self, api_key: int, versions: Versions) -> Versions:
         """The versions that clients are offered, of those that a broker offers; may be none."""
 
-    def feature_levels(self, feature: str) -> Versions | None:
+    def get_allowed_feature_levels(self, feature: str) -> Versions | None:
         """The levels of a feature that clients may be told; None: any."""
 
 
@@ -348,7 +350,7 @@ def cap_api_versions(frame: bytes, version: int, served: Served | None = None) -
     The list has only versions that `rewrite_addresses` cannot handle, not those that `served` leaves out.
     A broker that does not know the version asked for answers in the layout of version 0.
     """
-    at = find_body(API_VERSIONS, version, frame)
+    at = find_start_of_body(API_VERSIONS, version, frame)
     failure: DecodeError | None = None
     read: tuple[Plan, dict[str, Any], list[Span], int] | None = None
     for layout in dict.fromkeys((version, 0)):
@@ -383,11 +385,11 @@ def _cap_versions(
     gone = 0
     for number, row in enumerate(rows):
         key, offered = row["api_key"], Versions(row["min_version"], row["max_version"])
-        most = api(API_VERSIONS).versions.high if key == API_VERSIONS else highest_version(key)
+        most = api(API_VERSIONS).versions.high if key == API_VERSIONS else find_highest_rewritable_version(key)
         left = offered if most is None else Versions(offered.low, min(offered.high, most))
         if left != offered:
             caps.append(Cap(api(key).name, offered.high, left.high if left else None))
-        left = left if served is None else served.offered_versions(key, left)
+        left = left if served is None else served.limit_offered_versions(key, left)
         if left == offered:
             continue
         mine = [span for span in spans if span.path.startswith(f"api_keys[{number}].")]
@@ -412,7 +414,11 @@ _FEATURES: Final = ("supported_features", "finalized_features")
 
 def _limit_features(value: dict[str, Any], served: Served) -> dict[str, Any] | None:
     """The features of an answer, limited by `served`; None where it limits none of them."""
-    levels = {each["name"]: served.feature_levels(each["name"]) for name in _FEATURES for each in value.get(name, ())}
+    levels = {
+        each["name"]: served.get_allowed_feature_levels(each["name"])
+        for name in _FEATURES
+        for each in value.get(name, ())
+    }
     if all(each is None for each in levels.values()):
         return None
     found: dict[str, Any] = {name: [] for name in _FEATURES if name in value}
@@ -435,9 +441,13 @@ def _limit_features(value: dict[str, Any], served: Served) -> dict[str, Any] | N
 def _make_tags_edit(plan: Plan, spans: list[Span], value: dict[str, Any], end: int) -> tuple[int, int, bytes]:
     """The edit that replaces all tagged fields at the end of an answer by those of `value`."""
     made = encode(plan, {**value, "api_keys": []})
-    return _find_tags(spans), end, made[_find_tags(_walk_spans(plan, made, 0)) :]
+    return (
+        _find_offset_of_unknown_tags(spans),
+        end,
+        made[_find_offset_of_unknown_tags(_list_spans_of_fields(plan, made, 0)) :],
+    )
 
 
-def _find_tags(spans: list[Span]) -> int:
+def _find_offset_of_unknown_tags(spans: list[Span]) -> int:
     (count,) = (span for span in spans if span.what == "tags" and span.path == UNKNOWN)
     return count.at

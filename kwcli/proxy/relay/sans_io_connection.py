@@ -101,13 +101,13 @@ class RelayCore:
         """Handle the rest of a side's bytes, a turn after YIELD."""
         return self._requests.resume_turn(now_ns) if side == CLIENT else self._responses.resume_turn(now_ns)
 
-    def client_eof(self, now_ns: int) -> list[Command]:
+    def handle_client_eof(self, now_ns: int) -> list[Command]:
         """Handle that the client ended its side."""
         if self._state.closed:
             return []
         self._state.gone = True
         return self._requests.finish(now_ns)
 
-    def server_eof(self) -> list[Command]:
+    def handle_broker_eof(self) -> list[Command]:
         """Handle that the broker ended its side."""
         return [] if self._state.closed else self._responses.finish()

@@ -79,7 +79,7 @@ class UpstreamLogin:
 
     def __init__(self, *, client_id: str | None, software: tuple[str, str], tls: bool) -> None:
         self._hand: Mechanism | None = None
-        self._session = Session(client_id=client_id, mechanism=self._take_mechanism, software=software, tls=tls)
+        self._session = Session(client_id=client_id, mechanism=self._pop_mechanism, software=software, tls=tls)
         self._passing = False  # the client's requests go through
         self._unsent: list[bytes] = []
         self._ending = False  # the client will send nothing more
@@ -93,7 +93,7 @@ class UpstreamLogin:
     def begin_login(self) -> list[Command]:
         """Begin the login: the broker is connected."""
         self._out.append((CREDENTIALS,))
-        return self._take_commands()
+        return self._pop_commands()
 
     def log_in_with(self, mechanism: Mechanism, now_ns: int) -> list[Command]:
         """Log in with the mechanism that CREDENTIALS asked for."""
@@ -104,7 +104,7 @@ class UpstreamLogin:
         else:
             session.set_correlation_id((self._last_id + _HALF) % _IDS)
             self._run_session_step(session.authenticate_again, now_ns)
-        return self._take_commands()
+        return self._pop_commands()
 
     def send_to_broker(self, data: bytes, now_ns: int) -> list[Command]:
         """Send the core's bytes to the broker, or keep them until the login is done."""
@@ -112,14 +112,14 @@ class UpstreamLogin:
             self._forward_or_refuse_requests(data, now_ns)
         else:
             self._hold_unsent_bytes(data)
-        return self._take_commands()
+        return self._pop_commands()
 
     def end_client_side(self) -> list[Command]:
         """End the broker's side, once the login is done: the core has no more bytes for it."""
         self._ending = True
         if self._passing:
             self._out.append((END, SERVER))
-        return self._take_commands()
+        return self._pop_commands()
 
     def take_broker_bytes(self, data: bytes, now_ns: int) -> list[Command]:
         """Handle bytes that the broker sent."""
@@ -127,17 +127,17 @@ class UpstreamLogin:
             self._forward_or_handle_answers(data, now_ns)
         else:
             self._run_session_step(lambda: self._session.feed(data, now_ns), now_ns)
-        return self._take_commands()
+        return self._pop_commands()
 
-    def server_eof(self) -> list[Command]:
+    def handle_broker_eof(self) -> list[Command]:
         """Handle the broker's end: CLOSE with a reason, where that ended a login. All else is for the core to do."""
         if not self._passing and self._session.due is not None:
             self._run_session_step(self._fail_if_login_was_cut_off, 0)
-        return self._take_commands()
+        return self._pop_commands()
 
     # The session
 
-    def _take_mechanism(self) -> Mechanism:
+    def _pop_mechanism(self) -> Mechanism:
         hand, self._hand = self._hand, None
         assert hand is not None, "the session has begun without one"
         return hand
@@ -177,14 +177,14 @@ class UpstreamLogin:
             self._out.append((PAUSE_CLIENT,))
         self._unsent.append(data)
 
-    def _take_commands(self) -> list[Command]:
+    def _pop_commands(self) -> list[Command]:
         out, self._out = self._out, []
         return out
 
     # The client's requests: passed on, unless one begins SASL or has to wait for a new login.
 
     @staticmethod
-    def _resume_frame(framer: Framer, data: bytes, whole: Callable[[bytes], None]) -> tuple[bytes, int, int]:
+    def _collect_frames_of_login(framer: Framer, data: bytes, whole: Callable[[bytes], None]) -> tuple[bytes, int, int]:
         """The bytes, behind those kept before; where the next frame begins in them; from where on to pass them on."""
         if framer.wanted:
             frame, at = framer.collect_frame(data)
@@ -195,7 +195,7 @@ class UpstreamLogin:
 
     def _forward_or_refuse_requests(self, data: bytes, now_ns: int) -> None:
         framer = self._requests
-        data, begin, start = self._resume_frame(framer, data, self._refuse_sasl_request)
+        data, begin, start = self._collect_frames_of_login(framer, data, self._refuse_sasl_request)
         end = len(data)  # what is behind `start` has not been sent yet
         for at, size in framer.cut_whole_frames(data, begin):
             if end - at < _HEAD:
@@ -259,7 +259,9 @@ class UpstreamLogin:
 
     def _forward_or_handle_answers(self, data: bytes, now_ns: int) -> None:
         framer = self._answers
-        data, begin, start = self._resume_frame(framer, data, lambda frame: self._handle_own_answer(frame, now_ns))
+        data, begin, start = self._collect_frames_of_login(
+            framer, data, lambda frame: self._handle_own_answer(frame, now_ns)
+        )
         end = len(data)
         for at, size in framer.cut_whole_frames(data, begin):
             if end - at < _ANSWER_HEAD:
@@ -352,9 +354,9 @@ class BrokerLogin:
         """End the broker's side, once the login is done: the client will send nothing more."""
         self._carry_out_commands(self._core.end_client_side())
 
-    def server_eof(self) -> None:
+    def handle_broker_eof(self) -> None:
         """Handle the broker's end."""
-        self._carry_out_commands(self._core.server_eof())
+        self._carry_out_commands(self._core.handle_broker_eof())
 
     def stop(self) -> None:
         """Stop a login that is not done: the relay is over."""

@@ -133,7 +133,7 @@ class Inbound:
     @property
     def context_for_next_connection(self) -> ssl.SSLContext:
         """The TLS context for the next connection."""
-        return self._fixed if self._given else self._context_for_name("")
+        return self._fixed if self._given else self._get_or_make_context_for_name("")
 
     def read_certificate_end_and_names(self) -> tuple[datetime, list[str]]:
         """When the user's certificate ends, and the names that it is for."""
@@ -158,17 +158,17 @@ class Inbound:
             lines.append(f"clients show a certificate that {self._asked.clients} signed")
         return lines
 
-    def _context_for_name(self, name: str) -> ssl.SSLContext:
+    def _get_or_make_context_for_name(self, name: str) -> ssl.SSLContext:
         """The context with a certificate for the advertised hosts, and for `name` if not empty."""
         found = self._minted.get(name)
         now = datetime.now(UTC)
         if found is None or found[1] - now < _RENEWED:
             while len(self._minted) >= _NAMES_MAX:
                 del self._minted[next(iter(self._minted))]
-            found = self._minted[name] = self._mint_context(name), now + _LIFETIME
+            found = self._minted[name] = self._make_context_with_minted_certificate(name), now + _LIFETIME
         return found[0]
 
-    def _mint_context(self, name: str) -> ssl.SSLContext:
+    def _make_context_with_minted_certificate(self, name: str) -> ssl.SSLContext:
         assert self._authority is not None
         issuer = self._authority.issued
         places = (name, *self._places) if name else self._places
@@ -182,7 +182,7 @@ class Inbound:
     def _choose_context(self, link: ssl.SSLObject, name: str | None, _context: ssl.SSLContext) -> int | None:
         if name and name not in self._places:
             try:
-                link.context = self._context_for_name(name)
+                link.context = self._get_or_make_context_for_name(name)
             except (ValueError, UnicodeError):
                 return ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
         return None

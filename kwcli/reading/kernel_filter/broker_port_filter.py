@@ -31,18 +31,18 @@ TAGS_MAX: Final = 2
 
 def condition_for_broker_ports(ports: Iterable[int], layout: PacketLayout) -> Condition:
     """The packets that may hold traffic from or to these TCP ports, with any number of tags up to two."""
-    ranges = _port_ranges(sorted(set(ports)))
+    ranges = _join_ports_into_ranges(sorted(set(ports)))
     if not layout.ethernet:
-        return _network_condition(ranges, layout)
-    found = _network_condition(ranges, layout._replace(tags=TAGS_MAX))
+        return _condition_for_network_layer(ranges, layout)
+    found = _condition_for_network_layer(ranges, layout._replace(tags=TAGS_MAX))
     for tags in reversed(range(TAGS_MAX)):
         untagged = layout._replace(tags=tags)
         tagged = any_of(*(untagged.condition_for_ethertype(kind) for kind in VLAN_TYPES))
-        found = any_of(all_of(tagged, found), all_of(negate(tagged), _network_condition(ranges, untagged)))
+        found = any_of(all_of(tagged, found), all_of(negate(tagged), _condition_for_network_layer(ranges, untagged)))
     return found
 
 
-def _port_ranges(ports: Sequence[int]) -> list[tuple[int, int]]:
+def _join_ports_into_ranges(ports: Sequence[int]) -> list[tuple[int, int]]:
     """Ports that follow each other as their first and last one: a program has few instructions."""
     out: list[tuple[int, int]] = []
     for port in ports:
@@ -53,18 +53,18 @@ def _port_ranges(ports: Sequence[int]) -> list[tuple[int, int]]:
     return out
 
 
-def _network_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> Condition:
+def _condition_for_network_layer(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> Condition:
     layers = [layout.condition_for_ethertype(kind) for kind in LAYERS if kind != LLC] if layout.ethernet else []
     if layout.ethernet:
         layers.append(condition_between(Load(layout.network_header_at - 2, 2), LLC_SIZES[0], LLC_SIZES[-1]))
     return any_of(
-        all_of(layout.condition_for_ethertype(IP4), _ip4_condition(ranges, layout)),
-        all_of(layout.condition_for_ethertype(IP6), _ip6_condition(ranges, layout)),
+        all_of(layout.condition_for_ethertype(IP4), _condition_for_ip4(ranges, layout)),
+        all_of(layout.condition_for_ethertype(IP6), _condition_for_ip6(ranges, layout)),
         *layers,
     )
 
 
-def _ip4_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> Condition:
+def _condition_for_ip4(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> Condition:
     at = layout.network_header_at
     tunnels = [condition_equals(at + 9, 1, protocol) for protocol in (*IP_TUNNELS, AUTHENTICATION)]
     source, target = (Load(place, 2, at) for place in (0, 2))
@@ -76,7 +76,7 @@ def _ip4_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> C
     )
 
 
-def _ip6_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> Condition:
+def _condition_for_ip6(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> Condition:
     at = layout.network_header_at
     opaque = [condition_equals(at + 6, 1, protocol) for protocol in chain(sorted(EXTENSION_HEADERS), IP_TUNNELS)]
     source, target = (Load(at + 40 + place, 2) for place in (0, 2))

@@ -41,7 +41,7 @@ from kwcli.reading.kernel_filter.packet_layout import (
     condition_for_vlan_tag,
 )
 
-__all__ = ["KNOWN", "NotUnderstood", "parse_expression"]
+__all__ = ["KNOWN", "NotUnderstood", "parse_tcpdump_expression"]
 
 # What messages say that kw knows itself.
 KNOWN: Final = "tcp, udp, ip, ip6, arp, icmp, port, portrange, host, net, src, dst, vlan, and, or, not and brackets"
@@ -81,7 +81,7 @@ class _Words(NamedTuple):
     kind: str = ""
 
 
-def parse_expression(text: str, layout: PacketLayout, resolve: Resolve, *, live: bool = True) -> Condition:
+def parse_tcpdump_expression(text: str, layout: PacketLayout, resolve: Resolve, *, live: bool = True) -> Condition:
     """The condition that `text` states. `resolve` gives the addresses of a host's name.
 
     `live` False: all tags are in the packets, as in a file. Raises NotUnderstood.
@@ -199,7 +199,7 @@ class _ConditionParser:
         if words == _Words():
             raise NotUnderstood(word)
         if words.kind in ("port", "portrange"):
-            return self._port_condition(word, words)
+            return self._make_condition_for_port(word, words)
         if words.protocol not in ("", "ip", "ip6"):
             raise NotUnderstood(word)
         if words.kind == "net":
@@ -214,7 +214,7 @@ class _ConditionParser:
             any_of(*(condition_for_address(self._layout, each, side, arp=arp) for each in wanted)) if wanted else NEVER
         )
 
-    def _port_condition(self, word: str, words: _Words) -> Condition:
+    def _make_condition_for_port(self, word: str, words: _Words) -> Condition:
         protocols = _TRANSPORTS.get(words.protocol)
         first, dash, last = word.partition("-")
         if protocols is None or not _is_number_word(first) or bool(dash) != (words.kind == "portrange"):
@@ -242,7 +242,7 @@ class _ConditionParser:
         address, slash, prefix = word.partition("/")
         if self._peek_word() == "mask":
             self._take_word()
-            slash, prefix = "/", str(_prefix_length_of_mask(self._take_word(), word))
+            slash, prefix = "/", str(_find_prefix_length_of_mask(self._take_word(), word))
         if slash and not _is_number_word(prefix):
             raise NotUnderstood(word)
         try:
@@ -267,7 +267,7 @@ class _ConditionParser:
         return word
 
 
-def _prefix_length_of_mask(mask: str, word: str) -> int:
+def _find_prefix_length_of_mask(mask: str, word: str) -> int:
     """The length of the prefix that a mask is. Raises NotUnderstood: libpcap takes masks with holes."""
     try:
         bits = int(IPv4Address(mask))

@@ -155,7 +155,7 @@ class CommandProcess:
         if code == 0:
             return "has ended", False
         if code < 0:
-            return f"was ended by {_signal_name(-code)}: {self._command.line}", True
+            return f"was ended by {_format_signal_name(-code)}: {self._command.line}", True
         return f"ended with exit code {code}: {self._command.line}", True
 
     def stop(self) -> None:
@@ -251,7 +251,7 @@ def _describe_text(data: bytes) -> str:
     return text if len(text) <= _LONGEST_TOLD else text[:_LONGEST_TOLD] + "…"
 
 
-def _signal_name(number: int) -> str:
+def _format_signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -39,7 +39,7 @@ class ExchangesAtPoints:
     ) -> list[Settled]:
         """The rows whose turn it is. `packet_ns`: the time of the latest packet; `arrivals_s`: when packets came."""
         waiting = self._waiting
-        waiting.extend((arrivals_s.get(_last_packet(row), now_s), packet_ns, row) for row in rows)
+        waiting.extend((arrivals_s.get(_find_last_packet(row), now_s), packet_ns, row) for row in rows)
         out: list[Settled] = []
         while waiting:
             came_s, came_ns, row = waiting[0]
@@ -90,7 +90,7 @@ class ExchangesAtPoints:
         row.time_ns, row.request_packet = begun.get(point, (row.time_ns + later_ns, row.request_packet))
 
 
-def _last_packet(row: Settled) -> int:
+def _find_last_packet(row: Settled) -> int:
     """The number of the packet that has settled a row; 0 where that was none."""
     return (row.response_packet_end or row.request_packet_end or 0) if isinstance(row, Exchange) else 0
 

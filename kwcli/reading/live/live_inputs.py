@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Final, Protocol
 from decoders.errors import strip_traceback
 from kwcli.reading.capture_sources import (
     CaptureSource,
+    add_byte_offset,
     begins_as_json,
     begins_as_request_log,
     escape_non_utf8,
     open_source,
-    with_byte_offset,
 )
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.live.capture_commands import CaptureCommand, CommandProcess, skip_text_before_capture
@@ -265,7 +265,7 @@ class LiveInputs:
         elif turn != one.tries or not one.is_open:
             return  # of a command that was started again, or after a fault
         elif isinstance(given, bytes):
-            self._take_piece(one, given)
+            self._deliver_piece_and_note_time(one, given)
         elif isinstance(given, CaptureSource):
             self._receiver.add_records(given)
         else:
@@ -278,7 +278,7 @@ class LiveInputs:
                 failed = failed or has_failed
             self._end_input(one, "; it ".join(texts), failed=failed)
 
-    def _take_piece(self, one: LiveInput, piece: bytes) -> None:
+    def _deliver_piece_and_note_time(self, one: LiveInput, piece: bytes) -> None:
         now_s = self._env.monotonic()
         if one.is_silent:
             self._report_text(one, f"packets again after {now_s - one.heard_s:.0f} s")
@@ -321,4 +321,4 @@ class LiveInputs:
 
 def _describe_fault(one: LiveInput, problem: DecodeError) -> str:
     hint = "; give it no terminal (-t)" if one.process is not None and one.process.has_terminal else ""
-    return f"{one.name}: {with_byte_offset(problem.text, problem.offset)}{hint}"
+    return f"{one.name}: {add_byte_offset(problem.text, problem.offset)}{hint}"

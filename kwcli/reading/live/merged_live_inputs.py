@@ -141,13 +141,13 @@ class LivePlaces(PacketSource):
                 yield SegmentBatch(segments, clock.now_ns())
         except KeyboardInterrupt:  # while it waits: packets that wait for those of other places have been captured
             inputs.deliver_received()
-            yield self._take_rest(clock)
+            yield self._take_all_waiting_packets(clock)
             raise
         inputs.deliver_remaining()
         self.is_broken = inputs.is_broken
-        yield self._take_rest(clock)
+        yield self._take_all_waiting_packets(clock)
 
-    def _take_rest(self, clock: PacketClock) -> SegmentBatch:
+    def _take_all_waiting_packets(self, clock: PacketClock) -> SegmentBatch:
         """All packets that wait."""
         return SegmentBatch(self._leave_out_copies(self._merger.take_all_segments()), clock.now_ns())
 

@@ -35,13 +35,13 @@ __all__ = [
     "count_gaps_by_reason",
     "describe_passed_over",
     "describe_skipped_runs",
-    "fault_lines",
+    "format_closing_line_at_limit",
     "format_exchange_count",
     "format_time_span",
     "has_cut_packets",
     "is_lossy",
     "is_row_lossy",
-    "limit_line",
+    "list_capture_fault_lines",
     "make_capture_counts",
     "note_dropped_keys",
 ]
@@ -181,7 +181,7 @@ def closing_lines(
     ]
 
 
-def limit_line(shown: ShownCounts, seconds: float) -> str:
+def format_closing_line_at_limit(shown: ShownCounts, seconds: float) -> str:
     """The closing line where --limit has ended the reading; what was read ahead of the limit is left out."""
     counts = [count_of(shown.exchanges, "exchange"), *([count_of(shown.errors, "error")] if shown.errors else [])]
     counts += [f"{shown.undecoded:,} undecoded"] if shown.undecoded else []
@@ -273,7 +273,7 @@ def make_capture_counts(
 
 
 def note_dropped_keys(counts: Counter[str], keys: KeyLog) -> None:
-    """Note in the counts of a capture that there were more keys than are kept, for `fault_lines`."""
+    """Note in the counts of a capture that there were more keys than are kept, for `list_capture_fault_lines`."""
     if keys.counts["dropped"]:
         counts[KEYS_DROPPED] += 1
 
@@ -283,16 +283,16 @@ def has_cut_packets(packets: Mapping[str, int]) -> bool:
     return any(count > 0 for name, count in packets.items() if name.startswith(CUT_AT))
 
 
-def fault_lines(counts: CaptureCounts, *, whole: bool) -> list[str]:
+def list_capture_fault_lines(counts: CaptureCounts, *, whole: bool) -> list[str]:
     """The faults of a capture, the one that explains the most first; none for a sound capture of Kafka.
 
     `whole`: the inputs were read to their end, so that what was not found is not there.
     """
     if not counts.packets.get("packets"):
         return ["the capture has no packets: check its filter and its interface"] if whole else []
-    lines = [*_cut_packets_lines(counts)]
+    lines = [*_format_cut_packets_lines(counts)]
     if counts.one_direction:
-        lines.insert(0, _one_direction_line(counts))
+        lines.insert(0, _format_one_direction_line(counts))
     if counts.packets.get("dropped"):
         dropped = count_of(counts.packets["dropped"], "packet")
         lines.append(f"{dropped} got lost while capturing: {_BUFFER}")
@@ -300,10 +300,10 @@ def fault_lines(counts: CaptureCounts, *, whole: bool) -> list[str]:
         runs, size = counts.runs["lost"], format_size(counts.run_bytes["lost"])
         lines.append(f"segments are missing from the capture ({count_of(runs, 'gap')}, {size}): {_BUFFER}")
     if counts.runs.get("midstream") and not counts.one_direction:
-        lines.append(_midstream_line(counts))
-    lines += _captured_twice_lines(counts)
+        lines.append(_format_midstream_line(counts))
+    lines += _format_captured_twice_lines(counts)
     if copies := counts.runs.get(_COPY):
-        lines.append(_copies_line(copies))
+        lines.append(_format_copies_line(copies))
     if back := counts.packets.get("set_back"):
         lines.append(
             f"the times of packets go back by more than a second ({count_of(back, 'time')}): a clock was set, and"
@@ -312,11 +312,11 @@ def fault_lines(counts: CaptureCounts, *, whole: bool) -> list[str]:
     if counts.packets.get(KEYS_DROPPED):
         lines.append(DROPPED_KEYS_LINE)
     if not counts.connections and whole and not has_cut_packets(counts.packets):
-        lines += _no_kafka_lines(counts)
+        lines += _format_no_kafka_lines(counts)
     return lines
 
 
-def _one_direction_line(counts: CaptureCounts) -> str:
+def _format_one_direction_line(counts: CaptureCounts) -> str:
     answers, requests = sum(counts.answers_only.values()), sum(counts.requests_only.values())
     (port, _), *_ = (Counter(counts.answers_only) + Counter(counts.requests_only)).most_common(1)
     if answers == counts.connections:
@@ -330,7 +330,7 @@ def _one_direction_line(counts: CaptureCounts) -> str:
     return f"{text}; {_BOTH.format(port=port, half='src' if answers >= requests else 'dst')}"
 
 
-def _cut_packets_lines(counts: CaptureCounts) -> Iterable[str]:
+def _format_cut_packets_lines(counts: CaptureCounts) -> Iterable[str]:
     cut = {int(name.removeprefix(CUT_AT)): count for name, count in counts.packets.items() if name.startswith(CUT_AT)}
     cut = {size: count for size, count in cut.items() if count > 0}
     if cut:
@@ -347,7 +347,7 @@ def _cut_packets_lines(counts: CaptureCounts) -> Iterable[str]:
         )
 
 
-def _captured_twice_lines(counts: CaptureCounts) -> Iterable[str]:
+def _format_captured_twice_lines(counts: CaptureCounts) -> Iterable[str]:
     twice, tcp = counts.packets.get("twice", 0), counts.packets.get("tcp", 0)
     if twice > TWICE_SHARE * tcp:
         yield (
@@ -356,7 +356,7 @@ def _captured_twice_lines(counts: CaptureCounts) -> Iterable[str]:
         )
 
 
-def _copies_line(copies: int) -> str:
+def _format_copies_line(copies: int) -> str:
     verb, it = ("is", "it counts") if copies == 1 else ("are", "they count")
     return (
         f"{count_of(copies, 'connection')} {verb} in the capture a second time with other addresses: NAT or a bridge,"
@@ -364,14 +364,14 @@ def _copies_line(copies: int) -> str:
     )
 
 
-def _midstream_line(counts: CaptureCounts) -> str:
+def _format_midstream_line(counts: CaptureCounts) -> str:
     runs, size = counts.runs["midstream"], counts.run_bytes["midstream"]
     where = "of a connection" if runs == 1 else "of connections"
     passed = f" ({format_size(size)} before the first whole frames)" if size else ""
     return f"{BEGINS_LATE} {where}{passed}: earlier requests are unknown; start the capture before the clients connect"
 
 
-def _no_kafka_lines(counts: CaptureCounts) -> Iterable[str]:
+def _format_no_kafka_lines(counts: CaptureCounts) -> Iterable[str]:
     """What the capture has instead of Kafka."""
     tls = counts.runs.get("tls", 0)
     others = counts.runs.get("not_kafka", 0)

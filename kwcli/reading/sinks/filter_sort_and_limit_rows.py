@@ -38,7 +38,7 @@ from kwcli.reading.sinks.row_output import (
     TableSink,
     needs_file_names,
     set_file_names,
-    set_points,
+    set_points_of_rows,
     split_off_connection_ends,
 )
 
@@ -64,13 +64,13 @@ __all__ = [
     "FilteredRowSink",
     "PacketTap",
     "ReadingView",
+    "find_paths_read_by_order",
     "make_format_view",
-    "paths_for_order",
     "with_metrics_export",
 ]
 
 
-def _latency_order(row: Settled) -> tuple[bool, float, int]:
+def make_latency_sort_key(row: Settled) -> tuple[bool, float, int]:
     """Slowest first, then exchanges that waited by design, then rows without a latency in the order of their times."""
     if row.kind != "exchange" or row.latency_ms is None:
         return True, inf, row.time_ns
@@ -80,13 +80,13 @@ def _latency_order(row: Settled) -> tuple[bool, float, int]:
     return waited, -row.latency_ms, row.time_ns
 
 
-def _size_order(row: Settled) -> tuple[int, int]:
+def make_size_sort_key(row: Settled) -> tuple[int, int]:
     """Largest first, by the bytes of both sides."""
     size = (row.request_size or 0) + (row.response_size or 0) if row.kind == "exchange" else 0
     return -size, row.time_ns
 
 
-def paths_for_order(sort: str | None) -> list[Needs]:
+def find_paths_read_by_order(sort: str | None) -> list[Needs]:
     """The paths of bodies that an order reads."""
     if sort != "latency":
         return []
@@ -100,8 +100,8 @@ SHARED_MIN: Final = 1 << 20
 # Word of --sort → the key of a row.
 ORDERS: Final[Mapping[str, Callable[[Settled], Any]]] = {
     "time": lambda row: row.time_ns,
-    "latency": _latency_order,
-    "size": _size_order,
+    "latency": make_latency_sort_key,
+    "size": make_size_sort_key,
 }
 
 
@@ -238,18 +238,18 @@ class FilteredRowSink:
         if self._set_names_of_files is not None and has_files:
             self._set_names_of_files(names)
 
-    def name_hosts(self, names: HostNames) -> None:
+    def set_host_names(self, names: HostNames) -> None:
         """Give the names of addresses to rows, and to an answer whose text has them."""
         self.host_names = names
         take_names = getattr(self._renderer, "set_host_names", None)
         if take_names is not None:
             take_names(names)
 
-    def name_points(self, points: Sequence[str]) -> None:
+    def set_point_names(self, points: Sequence[str]) -> None:
         """Give the names of the places, by their numbers: each row names its own."""
         self._points = points
         if self.tables is not None:
-            self.tables.name_points(points)
+            self.tables.set_point_names(points)
 
     @property
     def needs_file_numbers(self) -> bool:
@@ -313,7 +313,7 @@ class FilteredRowSink:
         if self._file_names:
             set_file_names(rows, self._file_names, count=self.tables is None and not self._points)
         if self._points:
-            set_points(rows, self._points, count=self.tables is None)
+            set_points_of_rows(rows, self._points, count=self.tables is None)
         if self.looks_for_loss and not self.found_loss:
             # Every exchange is decoded for this, also one that is not shown.
             self.found_loss = any(map(is_row_lossy, rows))
@@ -353,7 +353,7 @@ class FilteredRowSink:
         elif found:
             self._found_only_hidden_rows = True
         elif self._unmatched is not None:
-            self._unmatched.examine_rows(rows)
+            self._unmatched.collect_values_of_unmatched_rows(rows)
         return found
 
     def _show_rows(self, rows: list[Settled]) -> bool:

@@ -131,10 +131,10 @@ def _read_json(data: bytes, shown: str) -> Iterator[_Named]:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         raise Failure(f"{shown}: line {error.lineno}: no JSON: {error.msg}", Exit.USAGE) from None
-    items = value if isinstance(value, list) else _value_below_keys(value, "items", kind=list) or [value]
+    items = value if isinstance(value, list) else _find_value_below_keys(value, "items", kind=list) or [value]
     known = 0
     for number, item in enumerate(items, 1):
-        for name, address in (*_names_of_pod(item), *_names_of_container(item)):
+        for name, address in (*_list_addresses_and_names_of_pod(item), *_list_addresses_and_names_of_container(item)):
             known += 1
             yield f"item {number}", address, name
     if not known:
@@ -142,32 +142,38 @@ def _read_json(data: bytes, shown: str) -> Iterator[_Named]:
         raise Failure(f"{shown}: no addresses in this JSON: --hosts takes {forms}", Exit.USAGE)
 
 
-def _names_of_pod(item: Any) -> Iterator[tuple[str, str]]:
-    if _value_below_keys(item, "status", "phase", kind=str) in ("Succeeded", "Failed"):
+def _list_addresses_and_names_of_pod(item: Any) -> Iterator[tuple[str, str]]:
+    if _find_value_below_keys(item, "status", "phase", kind=str) in ("Succeeded", "Failed"):
         return
-    name = _value_below_keys(item, "metadata", "name", kind=str)
-    if _value_below_keys(item, "spec", "hostNetwork", kind=bool):
-        name = _value_below_keys(item, "spec", "nodeName", kind=str) or name
-    rows = [_value_below_keys(item, "status"), *(_value_below_keys(item, "status", "podIPs", kind=list) or ())]
+    name = _find_value_below_keys(item, "metadata", "name", kind=str)
+    if _find_value_below_keys(item, "spec", "hostNetwork", kind=bool):
+        name = _find_value_below_keys(item, "spec", "nodeName", kind=str) or name
+    rows = [
+        _find_value_below_keys(item, "status"),
+        *(_find_value_below_keys(item, "status", "podIPs", kind=list) or ()),
+    ]
     addresses = [
-        _value_below_keys(row, key, kind=str) for row, key in zip(rows, ("podIP", *["ip"] * len(rows)), strict=False)
+        _find_value_below_keys(row, key, kind=str)
+        for row, key in zip(rows, ("podIP", *["ip"] * len(rows)), strict=False)
     ]
     for address in dict.fromkeys(addresses):
         if name and address:
             yield name, address
 
 
-def _names_of_container(item: Any) -> Iterator[tuple[str, str]]:
-    name = (_value_below_keys(item, "Name", kind=str) or "").removeprefix("/")
-    settings = _value_below_keys(item, "NetworkSettings")
-    rows = [settings, *(_value_below_keys(settings, "Networks") or {}).values()]
-    addresses = [_value_below_keys(row, key, kind=str) for row in rows for key in ("IPAddress", "GlobalIPv6Address")]
+def _list_addresses_and_names_of_container(item: Any) -> Iterator[tuple[str, str]]:
+    name = (_find_value_below_keys(item, "Name", kind=str) or "").removeprefix("/")
+    settings = _find_value_below_keys(item, "NetworkSettings")
+    rows = [settings, *(_find_value_below_keys(settings, "Networks") or {}).values()]
+    addresses = [
+        _find_value_below_keys(row, key, kind=str) for row in rows for key in ("IPAddress", "GlobalIPv6Address")
+    ]
     for address in dict.fromkeys(addresses):
         if name and address:
             yield name, address
 
 
-def _value_below_keys(value: Any, *keys: str, kind: type = dict) -> Any:
+def _find_value_below_keys(value: Any, *keys: str, kind: type = dict) -> Any:
     """The value below these keys; None where it is not there or of another kind."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None

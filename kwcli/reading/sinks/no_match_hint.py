@@ -66,7 +66,7 @@ class NoMatchHint:
         self._wrong = [atom.name for atom in wrong.list_atoms()]
         self._looked = 0
 
-    def examine_rows(self, rows: Iterable[Settled]) -> None:
+    def collect_values_of_unmatched_rows(self, rows: Iterable[Settled]) -> None:
         """Collect the values of exchanges that did not match."""
         can_be = self._selection.may_pass_api
         for row in rows:

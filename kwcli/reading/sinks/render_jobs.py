@@ -345,11 +345,11 @@ class RenderJobs:
             if self._size + size > self._sizes.most:
                 self._end_part()
             with _block_signals():
-                self._pack_step(step, size)
+                self._pack_step_into_part(step, size)
             if self._rows >= self._sizes.rows or self._size >= self._sizes.size:
                 self._end_part()
 
-    def _pack_step(self, step: RowStep, size: int) -> None:
+    def _pack_step_into_part(self, step: RowStep, size: int) -> None:
         """Add a step to the next part. Rows are not kept: the next ones are made in the same memory, in the cache."""
         packer = self._packer or self._begin_part()
         for rows in step:
@@ -454,7 +454,7 @@ class RenderJobs:
         while self._workers:
             with _block_signals():
                 worker = self._workers[-1]
-                result = self._checked_result(worker, worker.end_and_get_result())
+                result = self._get_result_or_raise(worker, worker.end_and_get_result())
                 self._work.merge_fold_states(result.states)
                 self._work.missing_schemas.update(result.missing_schemas)
                 self._workers.pop().close_and_wait()
@@ -513,7 +513,7 @@ class RenderJobs:
                     by_result[number].read_result_bytes()
                 while self._parts and self._parts[0][0].is_done:
                     worker, part = self._parts.popleft()
-                    self._take_result(worker)
+                    self._write_result_of_worker(worker)
                     self._free.append(part.slot)
         except Exception:
             self._output.flush()  # the output of parts before the error
@@ -521,7 +521,7 @@ class RenderJobs:
         self._send_parts_to_workers()
         self._grant_turn()
 
-    def _checked_result(self, worker: Worker, result: PartResult | None) -> PartResult:
+    def _get_result_or_raise(self, worker: Worker, result: PartResult | None) -> PartResult:
         """The result of a worker. Raises its problem, or Failure where the process has ended without a result."""
         if result is None:
             self._workers.remove(worker)
@@ -533,8 +533,8 @@ class RenderJobs:
             raise result.problem
         return result
 
-    def _take_result(self, worker: Worker) -> None:
-        result = self._checked_result(worker, worker.parse_result())
+    def _write_result_of_worker(self, worker: Worker) -> None:
+        result = self._get_result_or_raise(worker, worker.parse_result())
         self._counted = self._counted.add(result.counts)
         self._output.add_pieces(result.output)
         self._output.told |= result.told
@@ -573,17 +573,17 @@ class RenderJobs:
         try:
             return PartResult(states=self._work.states(), missing_schemas=self._work.missing_schemas)
         except Exception as problem:  # any problem is reported to the reader: tables cannot be written
-            return PartResult(problem=_picklable_error(problem))
+            return PartResult(problem=_make_error_picklable(problem))
 
     def _make_result(self, message: WorkerMessage, take: int) -> PartResult:
         work, output = self._work, self._output
         before = work.counts()
-        output.hold_part_until_turn(partial(_await_turn, take, message.part.number), HELD_MAX)
+        output.hold_part_until_turn(partial(_wait_for_turn_to_write, take, message.part.number), HELD_MAX)
         try:
             work.process_steps(self._unpack_message(message))
             held = tuple(output.take_held_part(RETURNED_MAX))
         except Exception as problem:  # any problem is reported to the reader
-            return PartResult(problem=_picklable_error(problem))
+            return PartResult(problem=_make_error_picklable(problem))
         return PartResult(work.counts().subtract(before), frozenset() if held else frozenset(output.told), held)
 
     def _unpack_message(self, message: WorkerMessage) -> Iterator[RowStep]:
@@ -616,7 +616,7 @@ def _read_exactly(number: int, size: int) -> bytearray | None:
     return data
 
 
-def _await_turn(take: int, number: int) -> frozenset[Hashable]:
+def _wait_for_turn_to_write(take: int, number: int) -> frozenset[Hashable]:
     """Wait until all parts before are written; returns the keys of the texts that they have printed once."""
     while (data := _receive_message(take)) is not None:
         turn: Turn = pickle.loads(data)
@@ -632,7 +632,7 @@ def _send_message(number: int, data: bytes) -> None:
         view = view[os.write(number, view) :]
 
 
-def _picklable_error(problem: Exception) -> Exception:
+def _make_error_picklable(problem: Exception) -> Exception:
     """A problem in a form that can be pickled, with its traceback, which --debug shows."""
     problem.add_note("in a part of --jobs:\n" + "".join(traceback.format_exception(problem)))
     try:

@@ -31,7 +31,7 @@ __all__ = [
     "needs_file_names",
     "renumber_packets_in_file",
     "set_file_names",
-    "set_points",
+    "set_points_of_rows",
     "split_off_connection_ends",
 ]
 
@@ -162,7 +162,7 @@ class TableSink(Protocol):
     def set_file_names(self, names: Sequence[str]) -> None:
         """Take the files, in the order of their numbers in packets (merge_captures.py); further ones may join them."""
 
-    def name_points(self, points: Sequence[str]) -> None:
+    def set_point_names(self, points: Sequence[str]) -> None:
         """Take the places that are read as they come, by the same numbers; none where captures are no places."""
 
     def end_connection(self, ended: Ended) -> None:
@@ -185,7 +185,7 @@ def set_file_names(rows: Iterable[Settled], names: Sequence[str], *, count: bool
     _set_input_keys(rows, partial(make_keys_of_files, names=names), count=count)
 
 
-def set_points(rows: Iterable[Settled], points: Sequence[str], *, count: bool) -> None:
+def set_points_of_rows(rows: Iterable[Settled], points: Sequence[str], *, count: bool) -> None:
     """Set the point of each exchange of a capture, that of its first packet, and number its packets within it."""
     _set_input_keys(rows, lambda row: {"point": points[_file_index_of_exchange(row)]}, count=count)
 

@@ -42,14 +42,16 @@ def play(queue: LogQueue, chunks: list[Chunk], *, seed: int | None = None) -> No
         number = connection.number
         if number not in known:
             known.add(number)
-            queue.log_opened(number, connection.first.source, connection.first.target, connection.first.target, time_ns)
+            queue.log_connection_opened(
+                number, connection.first.source, connection.first.target, connection.first.target, time_ns
+            )
         if isinstance(data, Close):
-            queue.log_closed(number, data.how, time_ns)
+            queue.log_connection_closed(number, data.how, time_ns)
         elif isinstance(data, bytes):
             side = 0 if half is connection.first else 1
             while data:
                 size = len(data) if seed is None else cuts.choice([1, 3, 14, 100, 5000, len(data)])
-                queue.log_chunk(number, side, time_ns, data[:size])
+                queue.log_client_bytes(number, side, time_ns, data[:size])
                 data = data[size:]
 
 
@@ -70,15 +72,17 @@ def play_with_gaps(queue: LogQueue, chunks: list[Chunk], lost: Container[int]) -
         number, side = connection.number, int(half is not connection.first)
         if number not in known:
             known.add(number)
-            queue.log_opened(number, connection.first.source, connection.first.target, connection.first.target, time_ns)
+            queue.log_connection_opened(
+                number, connection.first.source, connection.first.target, connection.first.target, time_ns
+            )
         if isinstance(data, Close):
             gaps += declare(number, CLIENT, time_ns) + declare(number, SERVER, time_ns)
-            queue.log_closed(number, data.how, time_ns)
+            queue.log_connection_closed(number, data.how, time_ns)
         elif isinstance(data, bytes) and place in lost:
             missing[number, side] += len(data)
         elif isinstance(data, bytes):
             gaps += declare(number, side, time_ns)
-            queue.log_chunk(number, side, time_ns, data)
+            queue.log_client_bytes(number, side, time_ns, data)
     return gaps
 
 

@@ -54,12 +54,12 @@ class Stage:
 
 def test_what_is_told_arrives() -> None:
     with Stage() as stage:
-        stage.queue.log_opened(7, "a:1", "b:2", "c:3", 10)
-        stage.queue.log_chunk(7, CLIENT, 11, b"question")
-        stage.queue.log_upstream(7, -5, 12, 13)
-        stage.queue.log_chunk(7, SERVER, 14, b"answer")
-        stage.queue.log_raw(7, SERVER, 14, b"raw")
-        stage.queue.log_closed(7, "rst", 15)
+        stage.queue.log_connection_opened(7, "a:1", "b:2", "c:3", 10)
+        stage.queue.log_client_bytes(7, CLIENT, 11, b"question")
+        stage.queue.log_upstream_latency(7, -5, 12, 13)
+        stage.queue.log_client_bytes(7, SERVER, 14, b"answer")
+        stage.queue.log_broker_bytes(7, SERVER, 14, b"raw")
+        stage.queue.log_connection_closed(7, "rst", 15)
         assert stage.read() == [
             (MessageKind.OPENED, 7, 10, json.dumps(["a:1", "b:2", "c:3"]).encode()),
             (MessageKind.CHUNK, 7, 11, b"question"),
@@ -86,10 +86,10 @@ def test_a_long_queue_is_not_copied_as_a_whole() -> None:
     link = _Wide()
     link.sizes = []
     queue = LogQueue(link, most=1 << 30)
-    queue.log_opened(1, "a:1", "b:2", "c:3", 1)
+    queue.log_connection_opened(1, "a:1", "b:2", "c:3", 1)
     chunks = [100, 3 << 20, 100, 100, 1 << 20, *[200_000] * 20, 5]
     for size in chunks:
-        queue.log_chunk(1, SERVER, 2, bytes(size))
+        queue.log_client_bytes(1, SERVER, 2, bytes(size))
     told = queue.queued_size
     queue.flush()
     assert sum(link.sizes) == told
@@ -103,15 +103,15 @@ def test_a_long_queue_is_not_copied_as_a_whole() -> None:
 
 def test_too_much_is_left_out_counted_and_declared() -> None:
     with Stage() as stage:
-        stage.queue.log_opened(1, "a:1", "b:2", "c:3", 1)
+        stage.queue.log_connection_opened(1, "a:1", "b:2", "c:3", 1)
         for number in range(100):
-            stage.queue.log_chunk(1, number % 2, number, bytes([number]) * 1000)
-            stage.queue.log_upstream(1, number, 1, 2)
+            stage.queue.log_client_bytes(1, number % 2, number, bytes([number]) * 1000)
+            stage.queue.log_upstream_latency(1, number, 1, 2)
         assert stage.queue.queued_size < 12_000
         first = stage.read()
-        stage.queue.log_chunk(1, CLIENT, 200, b"after")
-        stage.queue.log_chunk(1, SERVER, 201, b"after")
-        stage.queue.log_closed(1, "fin", 202)
+        stage.queue.log_client_bytes(1, CLIENT, 200, b"after")
+        stage.queue.log_client_bytes(1, SERVER, 201, b"after")
+        stage.queue.log_connection_closed(1, "fin", 202)
         rest = stage.read()
     sent = {side: sum(len(content) for kind, _, _, content in first if kind == side) for side in (CLIENT, SERVER)}
     gaps = [
@@ -132,11 +132,11 @@ def test_too_much_is_left_out_counted_and_declared() -> None:
 def test_connections_are_left_out_when_there_is_no_room_even_for_them() -> None:
     with Stage(most=2000) as stage:
         for number in range(200):
-            stage.queue.log_opened(number, "a:1", "b:2", "c:3", 1)
+            stage.queue.log_connection_opened(number, "a:1", "b:2", "c:3", 1)
         assert stage.queue.queued_size < 4200
         assert 0 < stage.queue.dropped_connections < 200
         for number in range(200):
-            stage.queue.log_closed(number, "fin", 2)
+            stage.queue.log_connection_closed(number, "fin", 2)
         assert stage.queue.queued_size < 4200
         told = [(kind, number) for kind, number, *_ in stage.read()]
     opened = [number for kind, number in told if kind == MessageKind.OPENED]
@@ -146,9 +146,9 @@ def test_connections_are_left_out_when_there_is_no_room_even_for_them() -> None:
 
 def test_reading_is_paused_where_nothing_may_be_left_out() -> None:
     with Stage("block") as stage:
-        stage.queue.log_opened(1, "a:1", "b:2", "c:3", 1)
+        stage.queue.log_connection_opened(1, "a:1", "b:2", "c:3", 1)
         for number in range(30):
-            stage.queue.log_chunk(1, number % 2, number, bytes([number]) * 1000)
+            stage.queue.log_client_bytes(1, number % 2, number, bytes([number]) * 1000)
         assert stage.paused == [True]
         chunks = [content for kind, _, _, content in stage.read() if kind in (CLIENT, SERVER)]
         assert chunks == [bytes([number]) * 1000 for number in range(30)]
@@ -159,7 +159,7 @@ def test_reading_is_paused_where_nothing_may_be_left_out() -> None:
 
 def test_a_chunk_larger_than_the_bound_is_taken_alone() -> None:
     with Stage() as stage:
-        stage.queue.log_chunk(1, CLIENT, 1, b"x" * 50_000)
+        stage.queue.log_client_bytes(1, CLIENT, 1, b"x" * 50_000)
         assert [len(content) for *_, content in stage.read()] == [50_000]
         assert stage.queue.dropped_bytes == 0
 
@@ -167,14 +167,14 @@ def test_a_chunk_larger_than_the_bound_is_taken_alone() -> None:
 def test_the_end_of_the_log_is_said_once_and_harms_nobody() -> None:
     with Stage("block") as stage:
         for number in range(30):
-            stage.queue.log_chunk(1, CLIENT, number, b"x" * 1000)
+            stage.queue.log_client_bytes(1, CLIENT, number, b"x" * 1000)
         stage.theirs.close()
         stage.queue.flush()
         for _ in range(3):
-            stage.queue.log_opened(2, "a:1", "b:2", "c:3", 1)
-            stage.queue.log_chunk(2, CLIENT, 1, b"x" * 1000)
-            stage.queue.log_upstream(2, 1, 1, 1)
-            stage.queue.log_closed(2, "fin", 1)
+            stage.queue.log_connection_opened(2, "a:1", "b:2", "c:3", 1)
+            stage.queue.log_client_bytes(2, CLIENT, 1, b"x" * 1000)
+            stage.queue.log_upstream_latency(2, 1, 1, 1)
+            stage.queue.log_connection_closed(2, "fin", 1)
             stage.queue.flush()
         assert stage.paused == [True, False]
         assert stage.said == ["the log has ended; clients go on without it"]
@@ -193,15 +193,15 @@ def test_bytes_and_gaps_add_up(steps: list[tuple[int, int, int, bool]]) -> None:
     with Stage(most=5000) as stage:
         told: list[Message] = []
         for number in range(3):
-            stage.queue.log_opened(number, "a:1", "b:2", "c:3", 1)
+            stage.queue.log_connection_opened(number, "a:1", "b:2", "c:3", 1)
         for at, (number, side, size, reads) in enumerate(steps):
             data = bytes((at + place) % 251 for place in range(size))
             streams[number, side] = streams.get((number, side), b"") + data
-            stage.queue.log_chunk(number, side, at, data)
+            stage.queue.log_client_bytes(number, side, at, data)
             if reads:
                 told += stage.read()
         for number in range(3):
-            stage.queue.log_closed(number, "fin", 99)
+            stage.queue.log_connection_closed(number, "fin", 99)
         told += stage.read()
         left_out = stage.queue.dropped_bytes
     places = dict.fromkeys(streams, 0)

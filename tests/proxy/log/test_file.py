@@ -101,15 +101,15 @@ def test_both_sides(tmp_path: Path) -> None:
     chunks = [chunk for chunk in chunks_of("tour.pcapng") if chunk[0].connection.number == 2]
     connection = chunks[0][0].connection
     play(log.queue, chunks[:0])
-    log.queue.log_opened(9, "[::1]:5000", "[::1]:19093", "192.0.2.7:9092", 1)
-    log.queue.log_dialled(9, "192.0.2.1:777", "192.0.2.7:9092", 2)
+    log.queue.log_connection_opened(9, "[::1]:5000", "[::1]:19093", "192.0.2.7:9092", 1)
+    log.queue.log_broker_connection(9, "192.0.2.1:777", "192.0.2.7:9092", 2)
     for half, time_ns, _, data in chunks:
         side = CLIENT if half is connection.first else SERVER
         if isinstance(data, bytes):
-            log.queue.log_raw(9, side, time_ns, data)
-            log.queue.log_chunk(9, side, time_ns, data)
+            log.queue.log_broker_bytes(9, side, time_ns, data)
+            log.queue.log_client_bytes(9, side, time_ns, data)
         elif isinstance(data, Close):
-            log.queue.log_closed(9, data.how, time_ns)
+            log.queue.log_connection_closed(9, data.how, time_ns)
     assert log.finish()
     rows = [json.loads(line) for line in kw("sniff", str(path), "-o", "ndjson").out.splitlines()]
     by_broker = {
@@ -239,12 +239,12 @@ def test_rows_and_file_find_their_step_again_behind_a_gap(tmp_path: Path) -> Non
     path = tmp_path / "x.pcapng"
     with (tmp_path / "out").open("w+b") as out:
         log = start(LogPlan(NDJSON, write=str(path)), stdout=out, most=300_000)
-        log.queue.log_opened(1, "127.0.0.1:5000", "127.0.0.1:19093", "127.0.0.1:9092", told[0][1])
+        log.queue.log_connection_opened(1, "127.0.0.1:5000", "127.0.0.1:19093", "127.0.0.1:9092", told[0][1])
         for number, (side, time_ns, data) in enumerate(told):
-            log.queue.log_chunk(1, side, time_ns, data)
+            log.queue.log_client_bytes(1, side, time_ns, data)
             if number % 50 == 0:
                 log.queue.flush()
-        log.queue.log_closed(1, "fin", told[-1][1] + 1)
+        log.queue.log_connection_closed(1, "fin", told[-1][1] + 1)
         dropped = log.queue.dropped_bytes
         assert log.finish()
         out.seek(0)

@@ -100,21 +100,21 @@ def test_what_was_not_worked_off_is_counted_and_the_rest_goes_to_the_next_proces
     queue = fakes.queue
 
     async def work() -> None:
-        queue.log_opened(7, "a:1", "b:2", "c:3", 10)
-        queue.log_dialled(7, "d:4", "c:3", 11)
-        queue.log_opened(8, "a:5", "b:2", "c:3", 12)
-        queue.log_chunk(7, CLIENT, 13, b"worked off")
+        queue.log_connection_opened(7, "a:1", "b:2", "c:3", 10)
+        queue.log_broker_connection(7, "d:4", "c:3", 11)
+        queue.log_connection_opened(8, "a:5", "b:2", "c:3", 12)
+        queue.log_client_bytes(7, CLIENT, 13, b"worked off")
         queue.flush()
         fakes.theirs[-1].send(b"+%d\n" % sum(HEAD.size + len(content) for *_, content in fakes.read()))
         await until(lambda: not queue._sent)
-        queue.log_chunk(7, SERVER, 14, b"sent")
-        queue.log_upstream(7, 1, 2, 3)
+        queue.log_client_bytes(7, SERVER, 14, b"sent")
+        queue.log_upstream_latency(7, 1, 2, 3)
         queue.flush()
-        queue.log_closed(8, "fin", 15)
-        queue.log_chunk(7, SERVER, 16, b"queued")
+        queue.log_connection_closed(8, "fin", 15)
+        queue.log_client_bytes(7, SERVER, 16, b"queued")
         await fakes.end()
-        queue.log_chunk(7, SERVER, 17, b"later")
-        queue.log_chunk(7, CLIENT, 18, b"too")
+        queue.log_client_bytes(7, SERVER, 17, b"later")
+        queue.log_client_bytes(7, CLIENT, 18, b"too")
         queue.flush()
         assert fakes.read() == [
             (MessageKind.PLAN, 0, 0, b"{}"),
@@ -139,8 +139,8 @@ def test_messages_that_come_between_two_processes_wait() -> None:
     async def work() -> None:
         fakes.theirs[-1].close()
         await until(lambda: queue._restarting is not None)
-        queue.log_opened(1, "a:1", "b:2", "c:3", 10)
-        queue.log_chunk(1, CLIENT, 11, b"between")
+        queue.log_connection_opened(1, "a:1", "b:2", "c:3", 10)
+        queue.log_client_bytes(1, CLIENT, 11, b"between")
         queue.flush()
         await until(lambda: len(fakes.theirs) > 1)
         await asyncio.sleep(0)
@@ -241,9 +241,11 @@ def test_an_open_connection_goes_on_after_it(tmp_path: Path) -> None:
             if connection.number not in begun:
                 begun.add(connection.number)
                 ends = connection.first
-                log.queue.log_opened(connection.number, ends.source, ends.target, ends.target, time_ns)
+                log.queue.log_connection_opened(connection.number, ends.source, ends.target, ends.target, time_ns)
             assert isinstance(data, bytes)
-            log.queue.log_chunk(connection.number, CLIENT if source is connection.first else SERVER, time_ns, data)
+            log.queue.log_client_bytes(
+                connection.number, CLIENT if source is connection.first else SERVER, time_ns, data
+            )
         assert await asyncio.to_thread(log.finish)
 
     with out.open("wb") as file:

@@ -62,10 +62,10 @@ def test_what_the_broker_took_is_told(tmp_path: Path) -> None:
         assert isinstance(request, bytes)
         play(log.queue, chunks[:1])
         correlation_id = int.from_bytes(request[8:12], "big")
-        log.queue.log_upstream(1, correlation_id, begun_ns + 1_000, begun_ns + 251_000)
+        log.queue.log_upstream_latency(1, correlation_id, begun_ns + 1_000, begun_ns + 251_000)
         for half, time_ns, _, data in chunks[1:]:
             if isinstance(data, bytes):
-                log.queue.log_chunk(1, int(half is not half.connection.first), time_ns, data)
+                log.queue.log_client_bytes(1, int(half is not half.connection.first), time_ns, data)
         assert log.finish()
         out.seek(0)
         rows = [json.loads(line) for line in out]
@@ -83,7 +83,7 @@ def test_a_ctrl_c_does_not_end_it(tmp_path: Path) -> None:
         for half, time_ns, _, data in chunks[50:]:
             number = half.connection.number
             if isinstance(data, bytes) and number in seen:
-                log.queue.log_chunk(number, int(half is not half.connection.first), time_ns, data)
+                log.queue.log_client_bytes(number, int(half is not half.connection.first), time_ns, data)
         assert log.finish()
         out.seek(0)
         assert len(out.readlines()) > 20

@@ -65,7 +65,7 @@ def test_no_secret_passes_however_it_is_cut_and_whatever_is_missing(name: str, s
             while data:
                 size = rng.choice([1, 2, 5, 13, 60, len(data)])
                 if missing and rng.random() < 0.05:
-                    pieces += redactor.take_gap(side, 1, len(data[:size]))
+                    pieces += redactor.note_missing_bytes(side, 1, len(data[:size]))
                 else:
                     pieces += redactor.feed(side, 1, data[:size])
                 data = data[size:]
@@ -119,7 +119,7 @@ def test_a_direction_out_of_step_is_left_out_until_it_is_in_step() -> None:
     redactor = Redactor(SharedKnowledge())
     ask = _frame(encode_request(3, 9, {"topics": []}, correlation_id=1, client_id="c"))
     redactor.feed(CLIENT, 1, ask)
-    redactor.take_gap(CLIENT, 1, 100)
+    redactor.note_missing_bytes(CLIENT, 1, 100)
     assert redactor.lost_sides == [CLIENT]
     (piece,) = redactor.feed(CLIENT, 1, b"anything")
     assert piece.cut == 0
@@ -134,7 +134,7 @@ def test_a_token_behind_a_gap_is_no_request_of_the_future() -> None:
         redactor = Redactor(SharedKnowledge())
         redactor.feed(CLIENT, 1, _frame(encode_request(3, 9, {"topics": []}, correlation_id=1, client_id="c")))
         if begun:
-            redactor.take_gap(CLIENT, 1, 100)
+            redactor.note_missing_bytes(CLIENT, 1, 100)
             redactor.resume_side(CLIENT)
         shown = _shown([*redactor.feed(CLIENT, 1, token), *redactor.finish()], CLIENT)
         assert hidden not in shown

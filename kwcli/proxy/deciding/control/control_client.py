@@ -22,7 +22,7 @@ from kwcli.output.short_texts import palette
 from kwcli.output.table import NOTHING, Column, draw_table
 from kwcli.output.write_json_values import JsonWriter
 from kwcli.proxy.deciding.control.control_operations import RING_ROWS
-from kwcli.proxy.deciding.control.http_control import token_file
+from kwcli.proxy.deciding.control.http_control import find_token_file
 from kwcli.run_environment import Exit, Failure
 from kwcli.user_folders import own_folder
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _LOOK_S = 0.5
 
 
-def find_port(variables: Mapping[str, str]) -> int:
+def find_control_port(variables: Mapping[str, str]) -> int:
     """The port of the one proxy that has a control interface. Raises Failure where there is none, or are several."""
     found = sorted(own_folder("state", variables).glob("proxy-control-*.token"))
     numbers = [path.stem.rpartition("-")[2] for path in found]
@@ -59,7 +59,7 @@ def send_control_request(
     port: int, method: str, path: str, fields: Mapping[str, Any], variables: Mapping[str, str]
 ) -> Any:
     """Ask the control interface on a port; its JSON answer. Raises Failure."""
-    file = token_file(port, variables)
+    file = find_token_file(port, variables)
     try:
         token = file.read_text(encoding="ascii").strip()
     except FileNotFoundError:
@@ -127,10 +127,10 @@ def wait_for_exchange(port: int, options: WaitOptions, variables: Mapping[str, s
         time.sleep(min(_POLL_S, deadline.left()))
 
 
-def write_exchanges(env: Environment, rows: list[dict[str, Any]], settings: Settings) -> None:
+def print_exchanges(env: Environment, rows: list[dict[str, Any]], settings: Settings) -> None:
     """Print records of exchanges as `kw sniff` prints exchanges; as JSON they stay as they came."""
     if settings.format in ("ndjson", "json"):
-        write_rows(env, rows, settings)
+        print_rows(env, rows, settings)
         return
     records = FromRecords()
     pieces: list[bytes] = []
@@ -140,7 +140,7 @@ def write_exchanges(env: Environment, rows: list[dict[str, Any]], settings: Sett
     env.stdout.write(b"".join(pieces))
 
 
-def write_rows(env: Environment, rows: list[dict[str, Any]], settings: Settings) -> None:
+def print_rows(env: Environment, rows: list[dict[str, Any]], settings: Settings) -> None:
     """Print rows as a table or as JSON."""
     if settings.format != "text":
         pieces: list[bytes] = []

@@ -66,11 +66,11 @@ class Ring:
         while len(self._lines) > self._rows or self._size > self._most:
             self._size -= len(self._lines.popleft())
 
-    def last_lines(self, count: int) -> list[bytes]:
+    def get_newest_lines(self, count: int) -> list[bytes]:
         """The newest `count` exchanges, oldest first."""
         return list(islice(self._lines, max(len(self._lines) - count, 0), None))
 
-    def lines_after(self, number: int, count: int) -> list[bytes]:
+    def get_lines_after(self, number: int, count: int) -> list[bytes]:
         """The oldest `count` exchanges of those that came after the exchange with this number, counted from 1."""
         first = max(number - (self.count - len(self._lines)), 0)
         return list(islice(self._lines, first, first + count))
@@ -122,9 +122,9 @@ def _parse_count(query: Json, name: str, default: str) -> int:
 def _list_exchanges(state: ControlState, _id: int, query: Json) -> object:
     limit = _parse_count(query, "limit", "100")
     if "after" in query:
-        lines = state.ring.lines_after(_parse_count(query, "after", "0"), limit)
+        lines = state.ring.get_lines_after(_parse_count(query, "after", "0"), limit)
     else:
-        lines = state.ring.last_lines(limit)
+        lines = state.ring.get_newest_lines(limit)
     return [orjson.Fragment(line) for line in lines]
 
 

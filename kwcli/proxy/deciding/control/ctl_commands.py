@@ -28,19 +28,19 @@ def command(ctx: click.Context, port: int | None) -> None:
     ctx.meta["kw.control.port"] = port
 
 
-def _find_control_port(env: Environment) -> int:
-    from kwcli.proxy.deciding.control.control_client import find_port
+def _choose_control_port(env: Environment) -> int:
+    from kwcli.proxy.deciding.control.control_client import find_control_port
 
     port: int | None = click.get_current_context().meta["kw.control.port"]
-    return port or find_port(env.variables)
+    return port or find_control_port(env.variables)
 
 
 def _run_operation(env: Environment, shown: OutputOptions, method: str, path: str, **fields: Any) -> None:
-    from kwcli.proxy.deciding.control.control_client import send_control_request, write_rows
+    from kwcli.proxy.deciding.control.control_client import print_rows, send_control_request
 
     settings = shown.make_settings(env)
-    answer = send_control_request(_find_control_port(env), method, path, fields, env.variables)
-    write_rows(env, answer if isinstance(answer, list) else [answer], settings)
+    answer = send_control_request(_choose_control_port(env), method, path, fields, env.variables)
+    print_rows(env, answer if isinstance(answer, list) else [answer], settings)
 
 
 def _format_examples(*lines: str) -> str:
@@ -63,12 +63,12 @@ _shown_exchanges = output_options(
 @click.pass_obj
 def show_exchanges(env: Environment, /, shown: OutputOptions, limit: int) -> None:
     """Show the last exchanges that went through the proxy, oldest first, as kw sniff does."""
-    from kwcli.proxy.deciding.control.control_client import send_control_request, write_exchanges
+    from kwcli.proxy.deciding.control.control_client import print_exchanges, send_control_request
 
     settings = shown.make_settings(env)
     fields = {"limit": limit}
-    write_exchanges(
-        env, send_control_request(_find_control_port(env), "GET", "/v1/exchanges", fields, env.variables), settings
+    print_exchanges(
+        env, send_control_request(_choose_control_port(env), "GET", "/v1/exchanges", fields, env.variables), settings
     )
 
 
@@ -84,11 +84,11 @@ def show_exchanges(env: Environment, /, shown: OutputOptions, limit: int) -> Non
 @click.pass_obj
 def wait(env: Environment, /, shown: OutputOptions, expression: str, timeout_s: float, past: bool) -> None:
     """Wait until an exchange that matches FILTER has gone through the proxy, and show it; exit code 124: none came."""
-    from kwcli.proxy.deciding.control.control_client import WaitOptions, wait_for_exchange, write_exchanges
+    from kwcli.proxy.deciding.control.control_client import WaitOptions, print_exchanges, wait_for_exchange
 
     settings = shown.make_settings(env)
     options = WaitOptions(expression, timeout_s, past)
-    write_exchanges(env, [wait_for_exchange(_find_control_port(env), options, env.variables)], settings)
+    print_exchanges(env, [wait_for_exchange(_choose_control_port(env), options, env.variables)], settings)
 
 
 @command.command("stop", short_help="End the proxy.", epilog=_format_examples("stop", "--port 19099 stop"))

@@ -37,7 +37,7 @@ from kwcli.proxy.deciding.control.control_operations import (
 )
 from kwcli.user_folders import own_folder
 
-__all__ = ["ControlServer", "token_file"]
+__all__ = ["ControlServer", "find_token_file"]
 
 HEAD_MAX: Final = 16 << 10
 BODY_MAX: Final = 64 << 10
@@ -55,7 +55,7 @@ _REASONS: Final = {
 }
 
 
-def token_file(port: int, variables: Mapping[str, str]) -> Path:
+def find_token_file(port: int, variables: Mapping[str, str]) -> Path:
     """The file with the token of the interface on a port: `$XDG_STATE_HOME/kw/proxy-control-PORT.token`."""
     return own_folder("state", variables) / f"proxy-control-{port}.token"
 
@@ -67,7 +67,7 @@ class ControlServer:
         self._socket: socket.socket = open_listener("127.0.0.1", port, "--control")
         self.port: int = self._socket.getsockname()[1]
         self.token = secrets.token_urlsafe(32)
-        self.file = token_file(self.port, variables)
+        self.file = find_token_file(self.port, variables)
         self._server: asyncio.Server | None = None
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -121,7 +121,7 @@ class _ControlConnection(OneRequest):
                 if sum(len(name) + len(value) for name, value in event.headers) > HEAD_MAX:
                     self._send_and_close(make_error_answer(431, f"headers have at most {HEAD_MAX} bytes"))
                     return
-                refused = find_refusal(event, self._token)
+                refused = refuse_unauthorized_request(event, self._token)
                 if refused is not None:
                     self._send_and_close(refused)
                     return
@@ -171,7 +171,7 @@ class _ControlConnection(OneRequest):
         self.transport.close()
 
 
-def find_refusal(request: h11.Request, token: str) -> ControlAnswer | None:
+def refuse_unauthorized_request(request: h11.Request, token: str) -> ControlAnswer | None:
     """The error answer to a request that may not ask (Host, Origin, token); None where it may."""
     found: dict[bytes, list[bytes]] = {}
     for name, value in request.headers:

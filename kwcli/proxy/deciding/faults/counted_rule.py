@@ -33,7 +33,7 @@ class CountedRule:
             return True
         return limits.for_ns is not None and self._first_ns is not None and now_ns - self._first_ns > limits.for_ns
 
-    def count_match(self, now_ns: int) -> bool:
+    def count_match_and_check_hit(self, now_ns: int) -> bool:
         """Count an exchange that matches; whether the rule should hit it."""
         if self.is_used_up(now_ns):
             return False
@@ -51,7 +51,7 @@ class CountedRule:
         self.hits += 1
         return self.hits
 
-    def random_shift(self, ns: int) -> int:
+    def choose_random_shift(self, ns: int) -> int:
         """A random time between -ns and ns."""
         return self._random.randint(-ns, ns) if ns else 0
 

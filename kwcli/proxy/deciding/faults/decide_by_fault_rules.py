@@ -97,7 +97,7 @@ class FaultDecider:
             return True
         return any(each.rule.may_match(api_key, version) for each in self.counted_rules if not each.ended)
 
-    def rules_in_force(self, api_key: int, version: int, now_ns: int) -> list[CountedRule]:
+    def list_rules_in_force(self, api_key: int, version: int, now_ns: int) -> list[CountedRule]:
         """The rules that may still hit exchanges of this API and version."""
         found = []
         for each in self.counted_rules:
@@ -121,7 +121,7 @@ class FaultDecider:
         now_ns = self._now_ns()
         exchange = FilteredConnection(relay).build_exchange_of_client(self.filter_context, now_ns)
         for counted in rules:
-            if counted.rule.filter.matches(exchange) and counted.count_match(now_ns):
+            if counted.rule.filter.matches(exchange) and counted.count_match_and_check_hit(now_ns):
                 counted.count_hit(now_ns)
                 return True
         return False
@@ -177,7 +177,7 @@ class ConnectionFaultDecider:
         """The decision of all rules about a request."""
         faults = self._faults
         key, version = exchange.api_key, exchange.version
-        rules = faults.rules_in_force(key, version, now_ns)
+        rules = faults.list_rules_in_force(key, version, now_ns)
         learns = faults.filter_context.is_needed_by_filters(key, version)
         if not rules and not learns:
             return PASS
@@ -189,7 +189,7 @@ class ConnectionFaultDecider:
         for counted in rules:
             if counted.rule.side == "answer":
                 show_answer = show_answer or counted.rule.filter.decide(seen, Phase.REQUEST) is not False
-            elif not made.is_final and counted.rule.filter.matches(seen) and counted.count_match(now_ns):
+            elif not made.is_final and counted.rule.filter.matches(seen) and counted.count_match_and_check_hit(now_ns):
                 made = self._combine_with_decision_of_rule(counted, exchange, made, now_ns)
         return made._replace(show_answer=show_answer or made.show_answer)
 
@@ -210,7 +210,7 @@ class ConnectionFaultDecider:
             rule = counted.rule
             if rule.side != "answer" or made.is_final or not rule.may_match(key, version):
                 continue
-            if rule.filter.matches(seen) and counted.count_match(now_ns):
+            if rule.filter.matches(seen) and counted.count_match_and_check_hit(now_ns):
                 made = self._combine_with_decision_of_rule(counted, exchange, made, now_ns)
         return made
 
@@ -303,21 +303,21 @@ def _format_reason(counted: CountedRule) -> str:
     return f"fault {counted.number} ({counted.rule.title})"
 
 
-def _make_ending_decision(then: Then) -> Callable[[CountedRule], Decision]:
+def _make_decision_maker_that_ends_connection(then: Then) -> Callable[[CountedRule], Decision]:
     return lambda counted: Decision(b"", then=then, reason=_format_reason(counted))
 
 
-def _make_lose_decision(counted: CountedRule) -> Decision:
+def _make_decision_to_lose_answer(counted: CountedRule) -> Decision:
     then = Then.CLOSE if counted.rule.arguments.close else Then.WITHHOLD
     return Decision(b"", then=then, reason=_format_reason(counted))
 
 
 def _make_delay_decision(counted: CountedRule) -> Decision:
     arguments = counted.rule.arguments
-    return Decision(delay_ns=arguments.time_ns + counted.random_shift(arguments.spread_ns))
+    return Decision(delay_ns=arguments.time_ns + counted.choose_random_shift(arguments.spread_ns))
 
 
-def _make_cut_decision(counted: CountedRule) -> Decision:
+def _make_decision_to_cut_answer(counted: CountedRule) -> Decision:
     return Decision(
         delivery=AnswerDelivery(cut=counted.rule.arguments.size), then=Then.CLOSE, reason=_format_reason(counted)
     )
@@ -325,12 +325,12 @@ def _make_cut_decision(counted: CountedRule) -> Decision:
 
 # Actions that need not look at the frame.
 _PLAIN: Final[dict[str, Callable[[CountedRule], Decision]]] = {
-    "lose answer": _make_lose_decision,
+    "lose answer": _make_decision_to_lose_answer,
     "delay": _make_delay_decision,
-    "close": _make_ending_decision(Then.CLOSE),
-    "reset": _make_ending_decision(Then.RESET),
-    "blackhole": _make_ending_decision(Then.SWALLOW),
-    "cut": _make_cut_decision,
+    "close": _make_decision_maker_that_ends_connection(Then.CLOSE),
+    "reset": _make_decision_maker_that_ends_connection(Then.RESET),
+    "blackhole": _make_decision_maker_that_ends_connection(Then.SWALLOW),
+    "cut": _make_decision_to_cut_answer,
     "slice": lambda counted: Decision(delivery=AnswerDelivery(piece=counted.rule.arguments.size)),
     "slow": lambda counted: Decision(delivery=AnswerDelivery(rate=counted.rule.arguments.rate)),
     "duplicate answer": lambda _: Decision(delivery=AnswerDelivery(times=2)),

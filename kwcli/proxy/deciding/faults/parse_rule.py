@@ -155,14 +155,14 @@ class _Clause(NamedTuple):
 
 def parse_rule(text: str) -> Rule:
     """The rule that a text describes. Raises RuleError."""
-    head, condition = _split_off_filter(text)
+    head, condition = _split_rule_and_filter(text)
     clauses = list(_split_at_commas(head))
     if not clauses[0].text.strip():
         raise _make_rule_error("the action is missing", clauses[0], candidates=list(BY_NAME))
     action, arguments, asked = _parse_action(clauses[0])
     limits = _parse_limits(clauses[1:])
     rule_filter = _parse_filter(condition)
-    side = _choose_moment(action, asked, rule_filter)
+    side = _choose_side_of_action(action, asked, rule_filter)
     _refuse_unknown_fields(rule_filter, side, condition.at if condition is not None else 0)
     apis = action.apis
     if action.name == "rewrite":
@@ -171,7 +171,7 @@ def parse_rule(text: str) -> Rule:
     return Rule(text, title, action, arguments, limits, side, rule_filter, apis)
 
 
-def _split_off_filter(text: str) -> tuple[_Clause, _Clause | None]:
+def _split_rule_and_filter(text: str) -> tuple[_Clause, _Clause | None]:
     """The part of a rule before its filter, and the filter; None where it has none."""
     match = re.search(r"""^((?:[^"',]|"[^"]*"|'[^']*'|,(?!\s*when\b))*),\s*when\b""", text)
     if match is None:
@@ -369,12 +369,12 @@ def _parse_rewrite_action(action: Action, words: list[_Clause], end: _Clause) ->
         raise _make_rule_error(f"no {side} has a field {tail!r}", first)
     return (
         action,
-        Arguments(path=steps, value=_parse_value(value.strip())),
+        Arguments(path=steps, value=_parse_value_to_set(value.strip())),
         "request" if side == "request" else "answer",
     )
 
 
-def _parse_value(text: str) -> Any:
+def _parse_value_to_set(text: str) -> Any:
     """The value that a text means: null, true, false, a number; else the text itself, without its quotes."""
     if text[:1] in ('"', "'") and text[-1:] == text[:1] and len(text) > 1:
         return text[1:-1]
@@ -424,14 +424,14 @@ def _parse_limits(clauses: list[_Clause]) -> Limits:
             raise _make_rule_error(f"write {_SYNTAX[name]}", words[0])
         if name in found or (name == "for" and "for_ns" in found):
             raise _make_rule_error(f"there is a second {name!r}", words[0])
-        found["for_ns" if name == "for" else name] = _parse_limit(name, words[1])
+        found["for_ns" if name == "for" else name] = _parse_value_of_limit(name, words[1])
     return Limits(**found)
 
 
 _SYNTAX: Final = {"first": "first N", "every": "every N", "rate": "rate P%", "after": "after N", "for": "for TIME"}
 
 
-def _parse_limit(name: str, word: _Clause) -> int | float:
+def _parse_value_of_limit(name: str, word: _Clause) -> int | float:
     if name == "for":
         return _parse_duration_ns(word, word.text)
     if name == "rate":
@@ -469,16 +469,16 @@ def _parse_filter(condition: _Clause | None) -> Filter:
         raise RuleError(error.text, at, word=error.word, candidates=error.candidates) from None
 
 
-def _choose_moment(action: Action, asked: When | None, rule_filter: Filter) -> When:
+def _choose_side_of_action(action: Action, asked: When | None, rule_filter: Filter) -> When:
     """When the action happens."""
     if asked is not None:
         return asked
     if action.side != "either":
         return action.side
-    return "request" if all(is_known_at(atom, "request") for atom in rule_filter.list_atoms()) else "answer"
+    return "request" if all(is_field_known_at(atom, "request") for atom in rule_filter.list_atoms()) else "answer"
 
 
-def is_known_at(atom: Atom, side: When) -> bool:
+def is_field_known_at(atom: Atom, side: When) -> bool:
     """Whether the data path knows the field of a filter's `atom` at the moment `side`."""
     if atom.name in _NEVER:
         return False
@@ -495,10 +495,10 @@ def is_known_at(atom: Atom, side: When) -> bool:
 
 def _refuse_unknown_fields(rule_filter: Filter, side: When, begun: int) -> None:
     for atom in rule_filter.list_atoms():
-        if not is_known_at(atom, side):
+        if not is_field_known_at(atom, side):
             names = [atom.name, *(word for word, name in ALIASES.items() if name == atom.name)]
             place = re.search(rf"(?<![\w.])({'|'.join(map(re.escape, names))})(?![\w.])", rule_filter.text)
             column = begun + (place.start() if place else 0) + 1
-            if atom.name in _NEVER or not is_known_at(atom, "answer"):
+            if atom.name in _NEVER or not is_field_known_at(atom, "answer"):
                 raise RuleError(f"{atom.name} is not known to faults", column)
             raise RuleError(f"{atom.name} is not known yet when {_WHEN[side]}, which is when this happens", column)

@@ -33,7 +33,7 @@ from kwcli.proxy.deciding.scripts.script_api import (
     run_handlers_and_return_line,
 )
 
-__all__ = ["HEAD", "main", "pack_message", "run_message", "unpack_messages"]
+__all__ = ["HEAD", "main", "pack_message", "run_functions_on_exchange", "unpack_messages"]
 
 HEAD: Final = Struct(">II")
 _READ: Final = 1 << 18
@@ -79,7 +79,7 @@ def main(descriptor: int, path: str) -> None:
         while data := sock.recv(_READ):
             buffer += data
             for said, frames in unpack_messages(buffer):
-                sock.sendall(_run_message(script, said, frames))
+                sock.sendall(_run_functions_of_message(script, said, frames))
     os._exit(0)  # without waiting for threads of the script
 
 
@@ -87,7 +87,7 @@ def _sort_keys(apis: frozenset[int] | None) -> list[int] | None:
     return None if apis is None else sorted(apis)
 
 
-def _run_message(script: Script, said: dict[str, Any], frames: bytes) -> bytes:
+def _run_functions_of_message(script: Script, said: dict[str, Any], frames: bytes) -> bytes:
     """Run the functions that a message asks for; the message that answers it."""
     size = said["size"]
     exchanged = Exchanged(
@@ -100,10 +100,10 @@ def _run_message(script: Script, said: dict[str, Any], frames: bytes) -> bytes:
         frames[size:] or None,
         frozenset((start, end) for start, end in said["secrets"]),
     )
-    return run_message(script, said["n"], said["handlers"], exchanged)
+    return run_functions_on_exchange(script, said["n"], said["handlers"], exchanged)
 
 
-def run_message(script: Script, number: int, functions: list[int], exchanged: Exchanged) -> bytes:
+def run_functions_on_exchange(script: Script, number: int, functions: list[int], exchanged: Exchanged) -> bytes:
     """Run functions on an exchange; the message that answers. On an error it says `pass`, and `error` has the line."""
     handlers = [script.handlers[each] for each in functions]
     answer: dict[str, Any] = {"n": number, "do": "pass"}

@@ -51,11 +51,11 @@ from decoders.protocol_facts.api_keys import (
 )
 from decoders.schema.api_declaration import Side
 from kwcli.proxy.deciding.ask_deciders import ClientConnection
-from kwcli.proxy.deciding.faults.parse_rule import is_known_at
+from kwcli.proxy.deciding.faults.parse_rule import is_field_known_at
 from kwcli.proxy.deciding.held_exchanges import HeldExchanges
 from kwcli.proxy.deciding.match_filters import FilterContext, FilteredConnection
 from kwcli.proxy.deciding.scripts.script_child_process import pack_message, unpack_messages
-from kwcli.proxy.log.redact_streams import find_secrets, may_have_secret
+from kwcli.proxy.log.redact_streams import find_secret_spans, may_message_have_secret
 from kwcli.proxy.relay.frame_decisions import PASS, Decision, InterceptedExchange, Then
 from kwcli.run_environment import Failure
 
@@ -133,7 +133,7 @@ class _Process(asyncio.Protocol):
                 [sys.executable, "-P", "-c", _CODE, str(theirs.fileno()), json.dumps(sys.path), path],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
-                stdout=sys.stderr.fileno() if _has_descriptor(sys.stderr) else None,
+                stdout=sys.stderr.fileno() if _has_file_descriptor(sys.stderr) else None,
             )
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -191,7 +191,7 @@ class _Process(asyncio.Protocol):
             self._sock.close()
 
 
-def _has_descriptor(stream: object) -> bool:
+def _has_file_descriptor(stream: object) -> bool:
     try:
         return bool(cast(Any, stream).fileno() >= 0)
     except (AttributeError, OSError, ValueError):
@@ -219,7 +219,7 @@ class ScriptDecider:
         self._sent = 0  # how many of them the process at work was sent
         self._count = 0
         self._timer: asyncio.TimerHandle | None = None
-        self._stamp = _stamp_of_file(path)
+        self._stamp = _read_change_stamp(path)
         self._next: _Process | None = None  # loads a saved script, or the script again after one that took too long
         self._functions: list[ScriptRule] = []  # those of the script loaded last; empty while all frames pass
         self._done: Counter[str] = Counter()
@@ -253,7 +253,7 @@ class ScriptDecider:
             except FilterError as error:
                 return f"{self.path}:{line}: when: {error}"
             for atom in found.list_atoms():
-                if not is_known_at(atom, "request" if side == "request" else "answer"):
+                if not is_field_known_at(atom, "request" if side == "request" else "answer"):
                     return f"{self.path}:{line}: when: {atom.name} is not known when a {side} is held"
             functions.append(ScriptRule(number, side, None if apis is None else frozenset(apis), found))
         process.functions = self._functions = functions
@@ -279,7 +279,7 @@ class ScriptDecider:
     def _watch_file(self) -> None:
         if self._ended:
             return
-        stamp = _stamp_of_file(self.path)
+        stamp = _read_change_stamp(self.path)
         if stamp is not None and stamp != self._stamp:
             self._stamp = stamp
             self._reload_script()
@@ -555,7 +555,7 @@ class _ConnectionScriptDecider:
         return None
 
 
-def _stamp_of_file(path: str) -> tuple[int, int, int] | None:
+def _read_change_stamp(path: str) -> tuple[int, int, int] | None:
     try:
         found = os.stat(path)
     except OSError:
@@ -566,7 +566,7 @@ def _stamp_of_file(path: str) -> tuple[int, int, int] | None:
 def _find_secrets_if_any(
     frame: bytes, side: Side, code: tuple[int, int], told: list[bytes] | None
 ) -> list[tuple[int, int]]:
-    return find_secrets(frame, side, code, told)[0] if may_have_secret(*code, side) else []
+    return find_secret_spans(frame, side, code, told)[0] if may_message_have_secret(*code, side) else []
 
 
 def _overwrite_with_stars(frame: bytes, spans: list[tuple[int, int]]) -> bytes:
