@@ -142,6 +142,21 @@ def stamped(stamp: int, *, batches: int = 20, step: int = 5, appended: bool = Fa
     return scene
 
 
+def shared_quota(small: int, large: int, *, name: str = "rdkafka", hosts: int = 2, waits: int = 900) -> Scene:
+    """Programs on hosts that write batches of so many records each second, and are throttled from 5 s on."""
+    scene = Scene()
+    for at in range(15):
+        for number, records in enumerate((small, large)[:hosts]):
+            part = {"index": 0, "records": batch_of(records)}
+            asked = {"acks": -1, "topic_data": [{"name": "orders", "partition_data": [part]}]}
+            answers: dict[str, Any] = {"responses": [{"name": "orders", "partition_responses": [{"index": 0}]}]}
+            answers["throttle_time_ms"] = waits if at >= 5 else 0
+            if at >= 4 or not number:
+                host = f"10.0.0.{number + 1}"
+                scene.ask(at + number / 10, (PRODUCE, 8), asked, answers, client=name, host=host, line=number)
+    return scene
+
+
 CLIENT_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("transaction-expired", late_commits(1, 8.2, 8.2), "error"),
@@ -173,11 +188,22 @@ CLIENT_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         *("offset-out-of-range", stamped(BEGUN // MS, batches=22, reads=True), "error"),
         "the position 67 of partition 0 is before the begin of the log, 95: retention",
     ),
+    (
+        *("throttled", shared_quota(1, 200), "warning"),
+        "10.0.0.9:9092 throttles rdkafka: for up to 900ms; 10.0.0.2, 10.0.0.1 have this client id, and so likely one"
+        " quota: 10.0.0.2 had 23.4kB in these requests, since 14:13:24 UTC, and 10.0.0.1 with 1.2kB waits for up to",
+    ),
+    (
+        *("throttled", shared_quota(100, 200, name="shop"), "warning"),
+        "10.0.0.9:9092 throttles shop: for up to 900ms; 10.0.0.2, 10.0.0.1 have this client id, and so likely one q",
+    ),
+    ("throttled", shared_quota(100, 0, hosts=1, name="shop"), "warning", "throttles shop: 9s in all, 900ms at most"),
     ("revocation-pending", slow_revocation(second=False, reads=34), "warning", "confirmed it to the end, for 14s"),
 ]
 CLIENT_BESIDES: Final[dict[str, set[str]]] = {"timestamps-early": {"offset-out-of-range"}}
 CLIENT_NEAR: Final[list[tuple[str, Scene]]] = [
     ("transaction-expired", late_commits(3, 2, 3)),
+    ("throttled", shared_quota(1, 200, waits=40)),
     ("timestamps-early", stamped(BEGUN // NS, appended=True)),
     ("timestamps-early", stamped(BEGUN // MS - 9 * 365 * 86_400_000)),  # records of nine years ago are copied
     ("timestamps-early", stamped(631_152_000_000, batches=2)),

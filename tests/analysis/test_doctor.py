@@ -883,7 +883,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         "3 connections of app to 10.0.0.9:9092 were reset from the broker's side",
     ),
     ("idle-cut", cut_idle(2, 60, by_broker=False), "warning", "from the client's side after 60s"),
-    ("zero-window", shut(1, 3), "warning", "10.0.0.9:9092 took nothing from app for 2s at least"),
+    ("zero-window", shut(1, 3), "warning", "10.0.0.9:9092 took nothing from app for 2s in all at least"),
     ("zero-window", shut(1, 3, broker=False), "warning", "app took nothing from 10.0.0.9:9092"),
     (
         "no-connection",

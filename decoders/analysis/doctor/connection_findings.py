@@ -24,6 +24,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     rate_per_second,
 )
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS
+from decoders.analysis.doctor.ids_and_logins.shared_client_ids import describe_hosts_of_client
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.read_dimension_values import host_of
 from decoders.protocol_facts.api_keys import API_VERSIONS, DESCRIBE_CLUSTER, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
@@ -205,7 +206,10 @@ def _find_cut_connections(case: Case) -> Iterator[Found]:
         if known and seen.most["ns"] >= limits["window.shut"] * NS:
             who, other = (broker, client) if side == "broker" else (client, broker)
             about = {"who": who, "other": other, "client_id": client, "broker": broker}
-            yield case.make_finding("zero-window", seen, total=describe_duration(seen.sums["ns"] / MS), **about)
+            about["other_at" if side == "broker" else "who_at"] = describe_hosts_of_client(case, client, [host])
+            longest = describe_duration(seen.most["ns"] / MS)
+            total = f"on {seen.count:,} connections, on one for {longest}" if seen.count > 1 else f"for {longest}"
+            yield case.make_finding("zero-window", seen, total=f"{total} in all at least", **about)
 
 
 def _find_dropped_connections(case: Case) -> Iterator[Found]:

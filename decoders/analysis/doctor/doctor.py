@@ -219,8 +219,9 @@ class Doctor:
         answer = exchange._response_view
         throttled = throttle_ns(exchange) if answer.__class__ is not dict or answer.get("throttle_time_ms") else 0
         if throttled:
-            its = seen.get_or_make("throttle", client, info.broker)
+            its = seen.get_or_make("throttle", client, info.broker, host_of(info.client))
             its.count_exchange(exchange)
+            its.add_to_sum("size", (size if key != FETCH else exchange.response_size) or 0)
             its.add_to_sum("ms", throttled // NS_PER_MS)
             its.keep_greatest("ms", throttled // NS_PER_MS)
         if exchange._error_codes and exchange.unexpected:

@@ -43,6 +43,7 @@ from decoders.analysis.doctor.ids_and_logins.id_and_login_findings import (
     explain_second_login,
     has_logged_in_since,
 )
+from decoders.analysis.doctor.ids_and_logins.shared_client_ids import THROTTLES
 from decoders.analysis.doctor.keys.key_findings import KEYS
 from decoders.analysis.doctor.moves.move_findings import MOVES
 from decoders.analysis.doctor.moves.replica_findings import REPLICAS
@@ -61,7 +62,6 @@ from decoders.analysis.doctor.refused.explain_positions_outside import explain_p
 from decoders.analysis.doctor.refused.observe_refusals import SETTINGS
 from decoders.analysis.doctor.refused.refused_request_findings import (
     count_repeated_offsets,
-    describe_change,
     explain_errors,
     explain_refusal,
     find_new_codecs,
@@ -540,14 +540,6 @@ def _find_client_load(case: Case) -> Iterator[Found]:
         if seen.count >= limits["fetch.waits"]:
             words = {"count": f"{seen.count:,}", "waited": describe_duration(seen.sums["waited"] / seen.count / MS)}
             yield case.make_finding("fetch-waits", seen, client=client, client_id=client, **words)
-    for (client, broker), seen in case.seen.items_of_kind("throttle"):
-        total = seen.sums["ms"]
-        if total >= limits["throttle.total"]:
-            words = {"total": describe_duration(total), "most": describe_duration(seen.most["ms"])}
-            about = {"client": client, "client_id": client, "broker": broker}
-            users = [user for (who, user), _ in case.seen.items_of_kind("logged-in") if who == client and user]
-            changed = describe_change(case, "throttled", ("client-id", client), [client], users, seen.first)
-            yield case.make_finding("throttled", seen, details=changed, **about, **words)
     for (client, broker), seen in case.seen.items_of_kind("sessions-lost"):
         if seen.count >= limits["sessions.lost"]:
             about = {"client": client, "client_id": client, "broker": broker}
@@ -617,6 +609,7 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
         *SEQUENCES,
         *KEYS,
         _find_requests_in_flight,
+        *THROTTLES,
         _find_client_load,
         *VALUES,
         *ATTACK_FINDINGS,

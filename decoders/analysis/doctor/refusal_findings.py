@@ -22,6 +22,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     next_less_severe,
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
+from decoders.analysis.doctor.ids_and_logins.shared_client_ids import describe_hosts_of_client
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.doctor.refused.explain_unanswered_requests import (
     explain_unanswered_requests,
@@ -238,6 +239,8 @@ def _find_closed_requests(
             yield case.make_finding("versions-closed", seen, **about)
         elif key not in WAITING and seen.count >= case.limits["unanswered.least"]:
             then = "; asked again, it was answered" if case.answered.get((client, key), 0) > seen.last else None
+            senders = {host_of(asked.partition(" ")[0]) for asked in seen.names.get("asked", ())}
+            about["at"] = describe_hosts_of_client(case, client, senders)
             about |= explain_unanswered_requests(case, client, broker, closed, seen)
             yield case.make_finding("unanswered", seen, then=then, **about)
 

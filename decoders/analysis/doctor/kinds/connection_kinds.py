@@ -169,7 +169,7 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
     "access-denied": FindingKind(ERROR, "{subject} is denied to {clients}: {error}{by_user}", went_on=WARNING),
     "unanswered": FindingKind(
         WARNING,
-        "{api} of {client} stays unanswered by {broker}; {ending}{then}",
+        "{api} of {client}{at} stays unanswered by {broker}; {ending}{then}",
         "{why}",
         "{remedy}",
     ),
@@ -219,7 +219,7 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
     ),
     "zero-window": FindingKind(
         WARNING,
-        "{who} took nothing from {other} for {total} at least: its TCP window was 0",
+        "{who}{who_at} took nothing from {other}{other_at} {total}: its TCP window was 0",
         "its receive buffer was full because its program did not read: stopped, collecting garbage or overloaded",
         "look at the CPU, pauses and request queue of that side at the time; the network is not to blame",
     ),

@@ -12,9 +12,9 @@ LOAD_KINDS: Final[dict[str, FindingKind]] = {
     # Limits and load.
     "throttled": FindingKind(
         WARNING,
-        "{broker} throttles {client}: {total} in all, {most} at most",
-        "the client is over its quota, or over the broker's limit of connections or changes",
-        "raise the quota (kafka-configs --entity-type clients), or have the client do less",
+        "{broker} throttles {client}: {waits}{shared}",
+        "{why}",
+        "{remedy}",
     ),
     "metadata-storm": FindingKind(
         WARNING,
