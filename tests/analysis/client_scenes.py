@@ -190,12 +190,12 @@ CLIENT_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     ),
     (
         *("throttled", shared_quota(1, 200), "warning"),
-        "10.0.0.9:9092 throttles rdkafka: for up to 900ms; 10.0.0.2, 10.0.0.1 have this client id, and so likely one"
+        "10.0.0.9:9092 throttles rdkafka for up to 900ms; 10.0.0.2, 10.0.0.1 have this client id, and so likely one"
         " quota: 10.0.0.2 had 23.4kB in these requests, since 14:13:24 UTC, and 10.0.0.1 with 1.2kB waits for up to",
     ),
     (
         *("throttled", shared_quota(100, 200, name="shop"), "warning"),
-        "10.0.0.9:9092 throttles shop: for up to 900ms; 10.0.0.2, 10.0.0.1 have this client id, and so likely one q",
+        "10.0.0.9:9092 throttles shop for up to 900ms; 10.0.0.2, 10.0.0.1 have this client id, and so likely one q",
     ),
     ("throttled", shared_quota(100, 0, hosts=1, name="shop"), "warning", "throttles shop: 9s in all, 900ms at most"),
     ("revocation-pending", slow_revocation(second=False, reads=34), "warning", "confirmed it to the end, for 14s"),

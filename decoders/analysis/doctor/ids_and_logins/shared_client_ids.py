@@ -47,7 +47,7 @@ def _find_throttled_clients(case: Case) -> Iterator[Found]:
         about: dict[str, Any] = {"client": client, "client_id": client, "broker": broker}
         # Requests that are under way at one time are told to wait for the same time.
         is_sum = total * MS <= whole.last - whole.first + whole.most["ms"] * MS
-        about["waits"] = f"{describe_duration(total)} in all, {most} at most" if is_sum else f"for up to {most}"
+        about["waits"] = f": {describe_duration(total)} in all, {most} at most" if is_sum else f" for up to {most}"
         users = [user for (who, user), _ in case.seen.items_of_kind("logged-in") if who == client and user]
         changed = describe_change(case, "throttled", ("client-id", client), [client], users, whole.first)
         about["details"] = changed

@@ -12,7 +12,7 @@ LOAD_KINDS: Final[dict[str, FindingKind]] = {
     # Limits and load.
     "throttled": FindingKind(
         WARNING,
-        "{broker} throttles {client}: {waits}{shared}",
+        "{broker} throttles {client}{waits}{shared}",
         "{why}",
         "{remedy}",
     ),
