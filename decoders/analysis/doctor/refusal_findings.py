@@ -30,6 +30,7 @@ from decoders.analysis.doctor.refused.explain_unanswered_requests import (
 )
 from decoders.analysis.doctor.refused.refused_handshakes import REFUSED_HANDSHAKES, is_kafka_address, speaks_protocol
 from decoders.analysis.exchange_facts import WAITING
+from decoders.analysis.read_dimension_values import host_of
 from decoders.apis import api
 from decoders.limits import NAMES_OBSERVED_MAX
 from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH, PRODUCE
