@@ -254,10 +254,10 @@ def encode_embedded(name: str, version: int, value: Mapping[str, Any]) -> bytes:
     frame = value.get(FRAME, _FRAME)
     if not isinstance(frame, int) or not 0 <= frame < 1 << 31:
         raise EncodeError(f"a number is expected, not {quote_json(frame)}", path=FRAME)
-    return _encode_framing(row, version, frame) + encode(plan, fields) + behind
+    return _encode_structure_framing(row, version, frame) + encode(plan, fields) + behind
 
 
-def _encode_framing(row: StructureRow, version: int, frame: int) -> bytes:
+def _encode_structure_framing(row: StructureRow, version: int, frame: int) -> bytes:
     """The bytes before the fields of a structure."""
     if row.framing == "framed":
         return encode_uvarint(frame) + encode_uvarint(row.number or 0) + encode_uvarint(version)
@@ -282,7 +282,10 @@ def embedded_structure_json(
         rest = value.pop(TRAILING, b"")
         if data[: head.end] + encode(head.plan, value) + rest != data:
             return None
-        if _encode_framing(STRUCTURES[head.name], head.plan.version, head.frame) != data[: head.end] and head.end:
+        if (
+            _encode_structure_framing(STRUCTURES[head.name], head.plan.version, head.frame) != data[: head.end]
+            and head.end
+        ):
             return None  # a varint of more bytes than needed
     except (DecodeError, EncodeError):
         return None

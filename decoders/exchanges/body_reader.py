@@ -293,7 +293,7 @@ class ApiReader:
     def _list_wanted_paths(self, side: Side) -> frozenset[str]:
         return self._needs.needed_paths(self.key, side) if self.key is not None else frozenset()
 
-    def read_views(self, exchange: Sides) -> None:
+    def read_and_set_views(self, exchange: Sides) -> None:
         """Project both sides of an exchange; in the common case both have the stable layout."""
         request, response = exchange.request_raw, exchange.response_raw
         if (

@@ -347,7 +347,7 @@ class Exchange(Seen):
         """
         if not self._looked:
             self._looked = True
-            self._api_reader.read_views(self)
+            self._api_reader.read_and_set_views(self)
 
     def view(self, side: Side) -> View:
         """The fields of a side, as `_read_sides` has read them; None where the side is not there.

@@ -34,7 +34,7 @@ from decoders.protocol_facts.api_keys import API_VERSIONS
 from decoders.schema.api_declaration import Plan
 from decoders.schema.plan_walker import Walker
 
-__all__ = ["guess_request", "remark_unasked_answer", "set_guessed_request"]
+__all__ = ["find_only_fitting_api_version", "remark_unasked_answer", "set_guessed_request"]
 
 # The least bytes of a body: a shorter one decodes by coincidence.
 SIZE_MIN: Final = 12
@@ -68,7 +68,7 @@ def _list_response_layouts() -> tuple[_Candidate, ...]:
     return tuple(found)
 
 
-def guess_request(frame: bytes) -> tuple[int, int] | None:
+def find_only_fitting_api_version(frame: bytes) -> tuple[int, int] | None:
     """The key and version of the only API version that a whole response frame, with its size field, fits; else None."""
     end = len(frame)
     if end < _HEADER + SIZE_MIN or int.from_bytes(frame[:4], "big") != end - 4 or frame[4] & 0x80:
@@ -120,7 +120,7 @@ def _is_plausible_request_body(root: dict[str, Any]) -> bool:
 
 def set_guessed_request(exchange: Exchange, api_readers: ApiReaders) -> None:
     """Set the only API version that a response without its request fits, and mark it as guessed."""
-    found = guess_request(exchange.response_raw or b"")
+    found = find_only_fitting_api_version(exchange.response_raw or b"")
     if found is not None:
         exchange.api_key, exchange.api_version = found
         exchange._api_reader = api_readers.get_reader(*found)

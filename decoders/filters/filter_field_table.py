@@ -27,7 +27,7 @@ from decoders.filters.read_partitions_and_records import (
 )
 from decoders.named_tuple import NamedTuple
 from decoders.schema.api_declaration import Field, Side
-from decoders.schema.field_projection import Get, make_getter
+from decoders.schema.field_projection import Get, make_path_getter
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -96,7 +96,9 @@ def _list_entity_paths(fields: Iterable[Field], prefix: str, entity: str) -> Ite
 
 @cache
 def _entity_getters(api_key: int, side: Side, entity: str) -> tuple[Get, ...]:
-    return tuple(make_getter(path) for path in entity_name_paths(api_key, side, entity) if ".resource_" not in path)
+    return tuple(
+        make_path_getter(path) for path in entity_name_paths(api_key, side, entity) if ".resource_" not in path
+    )
 
 
 # Fields

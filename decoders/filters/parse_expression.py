@@ -33,7 +33,7 @@ from decoders.protocol_facts.field_paths import FieldPathStep, parse_field_path
 from decoders.protocol_facts.number_words import number_set_of_field
 from decoders.schema.api_declaration import Field, Side
 from decoders.schema.body_json_form import MESSAGE
-from decoders.schema.field_projection import make_getter
+from decoders.schema.field_projection import make_path_getter
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -423,10 +423,10 @@ class _Parser:
         self._depth = 0
 
     def parse_whole(self) -> Node:
-        if self._scan.ended:
+        if self._scan.is_at_end:
             return Always()
         node = self._parse_or()
-        if not self._scan.ended:
+        if not self._scan.is_at_end:
             raise self._scan.make_error(
                 '"and" or "or" is missing' if not self._scan.read_sign(")") else 'this ")" has no "("'
             )
@@ -610,7 +610,7 @@ def _find_body_field(word: Word, name: str, first: str, path: str) -> _FilterFie
         sets = number_word_sets_at(exchange.api_key, side, path)
         values: list[Any] = []
         for spelt in spellings_of_path(exchange.api_key, side, path):
-            found = make_getter(spelt)(view)
+            found = make_path_getter(spelt)(view)
             words = sets.get(spelt)
             for value in found if isinstance(found, list) else (found,):
                 if value is not None:

@@ -148,7 +148,7 @@ def _read_error(word: Word) -> int:
     return code
 
 
-def _read_any_kind(word: Word) -> Any:
+def _read_literal_of_any_kind(word: Word) -> Any:
     """The value of a word beside a body's field: a number with or without a unit, true, false, null, else text."""
     if word.quoted:
         return word.text
@@ -176,5 +176,5 @@ READERS: Final[dict[Kind, Callable[[Word], Any]]] = {
     "api": _read_api,
     "error": _read_error,
     "packet": _read_packets,
-    "any": _read_any_kind,
+    "any": _read_literal_of_any_kind,
 }

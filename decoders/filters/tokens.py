@@ -38,7 +38,7 @@ class Scanner:
         self._skip_blanks()
 
     @property
-    def ended(self) -> bool:
+    def is_at_end(self) -> bool:
         """Whether nothing is left."""
         return self.at == len(self.text)
 
@@ -71,7 +71,7 @@ class Scanner:
         if match is None:
             raise self.make_error(
                 "the name of a field is missing"
-                if self.ended
+                if self.is_at_end
                 else f"no field begins with {self._describe_next_character()}"
             )
         word = Word(match[0], self.at)
@@ -88,12 +88,14 @@ class Scanner:
 
     def read_value(self) -> Word:
         """A value: in quotes, or as it stands up to a blank or a sign."""
-        if not self.ended and self.text[self.at] in _QUOTES:
+        if not self.is_at_end and self.text[self.at] in _QUOTES:
             return self._read_quoted()
         match = _BARE.match(self.text, self.at)
         if match is None:
             raise self.make_error(
-                "a value is missing" if self.ended else f"a value is missing before {self._describe_next_character()}"
+                "a value is missing"
+                if self.is_at_end
+                else f"a value is missing before {self._describe_next_character()}"
             )
         word = Word(match[0], self.at)
         self._advance_over_characters(len(match[0]))

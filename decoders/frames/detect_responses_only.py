@@ -107,7 +107,7 @@ def _begins_response_chain(stretches: Stretches, place: int) -> bool:
     whole = 0
     candidates = list_possible_api_versions()
     for data, at in frames:
-        verdict, candidates = _judge_response(data, at, candidates)
+        verdict, candidates = _judge_as_any_response(data, at, candidates)
         if verdict == NO:
             return False
         whole += verdict == YES
@@ -133,7 +133,7 @@ def _follow_response_chain(stretches: Stretches, place: int) -> list[tuple[bytes
     return frames
 
 
-def _judge_response(data: bytes, at: int, candidates: _Layouts) -> tuple[int, _Layouts]:
+def _judge_as_any_response(data: bytes, at: int, candidates: _Layouts) -> tuple[int, _Layouts]:
     """The best verdict of any API's answer about a frame, and the layouts in the order to try the next one in."""
     best = NO
     for number, layout in enumerate(candidates):

@@ -82,7 +82,7 @@ class Recorded(ApiReader):
         super().__init__(key, version, Needs())
         self.quick = False
 
-    def read_views(self, exchange: Sides) -> None:
+    def read_and_set_views(self, exchange: Sides) -> None:
         """Set the views, made with the exchange, and the errors, failures and early layouts of the record."""
         record = _record_of_exchange(exchange)
         failures: dict[Side, DecodeFailure] = {

@@ -75,7 +75,7 @@ class Fetches:
         }
         session, incremental = self._find_or_make_session(call, asked)
         waiting = _WaitingFetch(call, session, incremental, session.partitions if session else asked, set())
-        answer, size, failed = self._read_partitions(waiting)
+        answer, size, failed = self._build_partition_rows(waiting)
         wait_ms = min(body["max_wait_ms"], _WAIT_MAX_MS)
         if failed or not waiting.partitions or wait_ms <= 0 or size >= body["min_bytes"]:
             return self._build_response(waiting, answer)
@@ -117,7 +117,7 @@ class Fetches:
                 found.offsets_sent.pop(key, None)
         return found, True
 
-    def _read_partitions(self, waiting: _WaitingFetch) -> _FetchedRows:
+    def _build_partition_rows(self, waiting: _WaitingFetch) -> _FetchedRows:
         """The rows of the response as it would be now."""
         left = max(waiting.call.body.get("max_bytes", 2**31 - 1), 0)
         rows: list[tuple[PartitionKey, dict[str, Any]]] = []
@@ -206,7 +206,7 @@ class Fetches:
             if waiting.call.has_client_left:
                 self._drop_waiting_fetch(number)
             elif place in waiting.places:
-                rows, size, failed = self._read_partitions(waiting)
+                rows, size, failed = self._build_partition_rows(waiting)
                 if failed or size >= waiting.call.body["min_bytes"]:
                     self._drop_waiting_fetch(number)
                     waiting.call.send_late_answer(self._build_response(waiting, rows))
@@ -214,7 +214,7 @@ class Fetches:
     def _answer_at_timeout(self, number: int) -> None:
         waiting = self._waiting.pop(number)
         if not waiting.call.has_client_left:
-            waiting.call.send_late_answer(self._build_response(waiting, self._read_partitions(waiting).rows))
+            waiting.call.send_late_answer(self._build_response(waiting, self._build_partition_rows(waiting).rows))
 
     def _drop_waiting_fetch(self, number: int) -> None:
         timer = self._waiting.pop(number).timer

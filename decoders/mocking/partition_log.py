@@ -114,7 +114,7 @@ class PartitionLog:
             known.next_sequence = (batch.base_sequence + batch.record_count) % _SEQUENCES
             known.batches.append((batch.base_sequence, batch.record_count, batch.base_offset))
 
-    def find_duplicate(self, batch: StoredBatch) -> int | None:
+    def find_offset_of_duplicate(self, batch: StoredBatch) -> int | None:
         """The offset at which an idempotent batch was written before; None where it is new. Raises Refusal."""
         if batch.base_sequence < 0:
             return None

@@ -62,7 +62,7 @@ def _write_records(
     for batch in batches:
         if batch.control:
             raise Refusal("INVALID_RECORD", "clients write no control batches")
-        known = log.find_duplicate(batch)
+        known = log.find_offset_of_duplicate(batch)
         if known is None:
             if batch.transactional:
                 add_partition_on_write(cluster, call, place, batch)

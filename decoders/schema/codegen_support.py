@@ -487,7 +487,7 @@ class Body(Lines):
         tail, self._tail = self._tail, None
         pieces, self._pieces = self._pieces, []
         after, self._after = self._after, []
-        lead, core, rest = _split_padding(pieces)
+        lead, core, rest = _split_leading_and_trailing_padding(pieces)
         if tail is not None:
             self._put_tail(tail, lead, core)
             self.shift = rest
@@ -602,7 +602,7 @@ def targets_of_pieces(pieces: list[Piece]) -> str:
     return ", ".join(names) + ("," if len(names) == 1 else "")
 
 
-def _split_padding(pieces: list[Piece]) -> tuple[int, list[Piece], int]:
+def _split_leading_and_trailing_padding(pieces: list[Piece]) -> tuple[int, list[Piece], int]:
     """Bytes skipped before the first wanted piece, the pieces from it to the last wanted one, bytes skipped after."""
     wanted = [number for number, piece in enumerate(pieces) if piece.target]
     if not wanted:

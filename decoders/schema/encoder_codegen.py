@@ -212,13 +212,13 @@ class EncoderSource:
 
     def put_root(self, plan: Plan) -> None:
         """Put the function `encode(value)` into the unit."""
-        body = Writer(self.unit, direct=not _plan_has_arrays(plan))
+        body = Writer(self.unit, direct=not _needs_loops_or_null_branches(plan))
         body.put_lines("def encode(v):")
         body.depth = 1
         if not plan.fields:
             tags = self._put_tags(plan) + "(v)" if plan.flexible else "raise_crude()"
             body.put_lines(f"return {tags} if v else {bytes(plan.flexible)!r}")
-        elif not _plan_has_arrays(plan):
+        elif not _needs_loops_or_null_branches(plan):
             self.put_struct(body, plan, "v")
             body.put_pending()
             body.put_lines(f"return {' + '.join(body.parts)}")
@@ -357,11 +357,11 @@ class EncoderSource:
         return name
 
 
-def _plan_has_arrays(plan: Plan) -> bool:
+def _needs_loops_or_null_branches(plan: Plan) -> bool:
     """Whether encoding needs loops, or pieces that depend on a null."""
     return any(
         (field.array and (field.plan is not None or field.kind not in FIXED))
-        or (field.plan is not None and (field.nullable or _plan_has_arrays(field.plan)))
+        or (field.plan is not None and (field.nullable or _needs_loops_or_null_branches(field.plan)))
         for field in plan.fields
     )
 

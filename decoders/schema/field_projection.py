@@ -256,15 +256,15 @@ def find_error_codes(plan: Plan, value: dict[str, Any], place: str = "") -> Iter
 Get = Callable[[Any], Any]
 
 
-def make_getter(path: str) -> Get:
+def make_path_getter(path: str) -> Get:
     """The function that returns the value at a path of a body."""
     head, _, rest = path.partition(".")
     name, bracket, index = head.partition("[")
     if index not in ("", "]"):
-        return _make_element_getter(name, int(index[:-1]), make_getter(rest) if rest else None)
+        return _make_element_getter(name, int(index[:-1]), make_path_getter(rest) if rest else None)
     if not rest:
         return lambda view: view.get(name)
-    inner = make_getter(rest)
+    inner = make_path_getter(rest)
     return _make_array_getter(name, inner) if bracket else _make_struct_getter(name, inner)
 
 

@@ -53,7 +53,7 @@ class _Parts:
 def split_value_into_parts(data: bytes, reading: ValueReading, path: str) -> list[BytePart]:
     """The parts of a value, whose offsets count from its first byte; none where it has neither prefix nor fields."""
     parts = _Parts(path)
-    _add_prefix(parts, data, reading)
+    _add_parts_before_body(parts, data, reading)
     try:
         if reading.framing.is_zlib or reading.framing.is_json:
             pass  # the fields are not in these bytes
@@ -72,7 +72,7 @@ def split_value_into_parts(data: bytes, reading: ValueReading, path: str) -> lis
     return parts.found
 
 
-def _add_prefix(parts: _Parts, data: bytes, reading: ValueReading) -> None:
+def _add_parts_before_body(parts: _Parts, data: bytes, reading: ValueReading) -> None:
     """The parts before the body: magic, id, what names the message."""
     framing, path = reading.framing, parts.path
     if not framing.at:

@@ -17,7 +17,7 @@ import pytest
 import decoders
 from decoders.capture.read_capture import CaptureReader
 from decoders.exchanges.exchange import Exchange, Settled
-from decoders.exchanges.guess_request_of_response import SIZE_MIN, guess_request
+from decoders.exchanges.guess_request_of_response import SIZE_MIN, find_only_fitting_api_version
 from decoders.exchanges.segments_to_exchanges import Engine
 from decoders.messages.exchange_json import to_json_dict
 from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, PRODUCE
@@ -151,14 +151,14 @@ ROWS: Final[list[tuple[bytes, tuple[int, int] | None]]] = [
 
 @pytest.mark.parametrize(("frame", "expected"), ROWS, ids=range(len(ROWS)))
 def test_one_answer(frame: bytes, expected: tuple[int, int] | None) -> None:
-    assert guess_request(frame) == expected
+    assert find_only_fitting_api_version(frame) == expected
 
 
 def test_a_part_of_an_answer_is_not_guessed_for_a_whole_one() -> None:
     frame = ROWS[1][0]
     assert len(frame) > SIZE_MIN + 8
-    assert [guess_request(frame[:end]) for end in range(len(frame))] == [None] * len(frame)
-    assert guess_request(frame + b"\0") is None
+    assert [find_only_fitting_api_version(frame[:end]) for end in range(len(frame))] == [None] * len(frame)
+    assert find_only_fitting_api_version(frame + b"\0") is None
 
 
 def test_never_without_being_asked() -> None:

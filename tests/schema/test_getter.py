@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from decoders.schema.field_projection import make_getter
+from decoders.schema.field_projection import make_path_getter
 
 BODY: dict[str, Any] = {
     "throttle": 0,
@@ -69,4 +69,4 @@ ROWS: list[tuple[str, Any]] = [
 
 @pytest.mark.parametrize(("path", "value"), ROWS, ids=[path for path, _ in ROWS])
 def test_a_path_gives_the_value_there(path: str, value: Any) -> None:
-    assert make_getter(path)(BODY) == value
+    assert make_path_getter(path)(BODY) == value

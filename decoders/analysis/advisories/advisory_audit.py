@@ -216,7 +216,10 @@ class AdvisoryAudit:
         judged, rest = _judge_software(software, version, library, _advisory_places_of_client(name, program))
         mechanisms = self._mechanism_names_of_subject("client", name)
         doing = f"; it writes {', '.join(topics[:3])}{' …' if len(topics) > 3 else ''}" if topics else ""
-        told = [its._replace(why=f"{its.why}{_describe_conditions(its.advisory, mechanisms)}{doing}") for its in judged]
+        told = [
+            its._replace(why=f"{its.why}{_describe_further_conditions(its.advisory, mechanisms)}{doing}")
+            for its in judged
+        ]
         yield from _make_rows(told, rest, about, own, _CLIENT_SIGNS)
 
     def _mechanism_names_of_subject(self, kind: str, subject: str) -> frozenset[str]:
@@ -323,7 +326,7 @@ def _advisory_places_of_client(client_id: str, program: str) -> frozenset[Where]
     return frozenset({"client"})
 
 
-def _describe_conditions(advisory: Advisory, mechanisms: frozenset[str]) -> str:
+def _describe_further_conditions(advisory: Advisory, mechanisms: frozenset[str]) -> str:
     """What it takes besides the version: what the capture shows of it, and what no capture shows."""
     told = ""
     if advisory.mechanism:
@@ -412,4 +415,4 @@ def _judge_release_of_broker(release: ReleaseRange, mechanisms: frozenset[str]) 
         why = f"it offers what Kafka {line} does, and its patch cannot be seen; {releases} are affected"
         if not found:
             why += f" ({doubts[0]})"
-        yield _Judged(each, "maybe", why + _describe_conditions(each, mechanisms))
+        yield _Judged(each, "maybe", why + _describe_further_conditions(each, mechanisms))

@@ -221,13 +221,13 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
         if writes.most.get("second") != time_ns // NS_PER_S:  # most come many to a second
             writes.mark_second(time_ns)
         if batches:
-            _add_totals(writes.sums, batches, records, plain)
+            _add_written_totals(writes.sums, batches, records, plain)
     if packed_refused:
         observe_refused_batches(seen, exchange, client)
     return topics
 
 
-def _add_totals(sums: dict[str, int], batches: int, records: int, plain: int) -> None:
+def _add_written_totals(sums: dict[str, int], batches: int, records: int, plain: int) -> None:
     """Add to the sums of what a producer wrote to a topic; `plain`: bytes of batches without compression."""
     sums["batches"] = sums.get("batches", 0) + batches
     sums["records"] = sums.get("records", 0) + records

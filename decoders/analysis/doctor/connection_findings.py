@@ -166,7 +166,9 @@ def _find_connection_churn_and_losses(case: Case) -> Iterator[Found]:
     for (host, broker), whole in _gather_lossy_links(case).items():
         share = f"{whole.sums['retransmitted'] / whole.count:.0%}"
         # The states of older versions tell how many had some, and not which.
-        again = merge_observations(its for _, its in case.find_items("retransmitted", (1, 2), (host, broker)))
+        again = merge_observations(
+            its for _, its in case.find_matching_observations("retransmitted", (1, 2), (host, broker))
+        )
         seen = again if again.count == whole.sums["retransmitted"] else whole
         yield case.make_finding("retransmissions", seen, host=host, broker=broker, share=share, clients=[host])
 

@@ -33,7 +33,7 @@ __all__ = [
     "escape_for_sentence",
     "format_advertised_address",
     "format_clock",
-    "has_stopped",
+    "has_stopped_recurring",
     "merge_observations",
     "most_frequent_clients",
     "name_of_api_key",
@@ -94,7 +94,7 @@ class Case:
         self._groups: dict[tuple[str, tuple[int, ...], str | None], _Groups] = {}
         self._computed: dict[Any, Any] = {}
 
-    def find_items(
+    def find_matching_observations(
         self, kind: str, parts: tuple[int, ...], values: tuple[str | int | None, ...], edge: str | None = None
     ) -> list[tuple[Any, Observation]]:
         """Subject and observation of those of a kind whose subject has these values in these parts, in order.
@@ -209,7 +209,7 @@ def most_frequent_clients(seen: Observation) -> list[str]:
     return sort_names_by_count(seen.names.get("clients", {}))[:LISTED]
 
 
-def has_stopped(case: Case, seen: Observation) -> bool:
+def has_stopped_recurring(case: Case, seen: Observation) -> bool:
     """Whether something did not come again until the end, for longer than it had paused before."""
     pause, _ = seen.find_longest_pause()
     return case.last - seen.last > (pause + 1) * NS if pause else case.last > seen.last

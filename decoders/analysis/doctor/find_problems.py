@@ -21,7 +21,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     describe_offered_versions,
     describe_retry_pace,
     escape_for_sentence,
-    has_stopped,
+    has_stopped_recurring,
     merge_observations,
     most_frequent_clients,
     name_of_api_key,
@@ -51,7 +51,7 @@ from decoders.analysis.doctor.observations import Observation, Observations, sor
 from decoders.analysis.doctor.outage_and_stopped_client_findings import ABSENCES
 from decoders.analysis.doctor.position_findings import (
     POSITIONS,
-    describe_abort,
+    describe_abort_command,
     list_holding_transactions,
 )
 from decoders.analysis.doctor.records.damaged_batches import DAMAGED_BATCHES
@@ -64,7 +64,7 @@ from decoders.analysis.doctor.refused.refused_request_findings import (
     count_repeated_offsets,
     explain_errors,
     explain_refusal,
-    find_new_codecs,
+    find_readers_too_old_for_codec,
 )
 from decoders.analysis.doctor.sequence_findings import SEQUENCES, describe_broken_sequence
 from decoders.analysis.doctor.topology.topology_findings import TOPOLOGY, is_created_unasked
@@ -340,7 +340,7 @@ def _is_error_over(case: Case, what: str, kind: str, subject: str | None, some: 
     """Whether an error after which the same succeeded is known to be over: it did not come back, each partition that
     had it is read or written again, and a group or producer that found its coordinator has used it.
     """
-    if not has_stopped(case, whole):
+    if not has_stopped_recurring(case, whole):
         return False
     if what == "login-failed" and _do_logins_fail_later(case, {client for client, *_ in some}, whole.last):
         return False
@@ -438,7 +438,7 @@ def _find_troubled_transactions(case: Case) -> Iterator[Found]:
         ):
             age = describe_duration((case.last - begun) / MS)
             about["what"] = f"a transaction of {escape_for_sentence(name)} is open for {age}"
-            about["remedy"] = describe_abort(case, name)
+            about["remedy"] = describe_abort_command(case, name)
             yield case.make_finding("transaction-hangs", seen, **about)
 
 
@@ -599,7 +599,7 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
         _find_troubled_transactions,
         _find_growing_lags,
         _find_reread_offsets,
-        find_new_codecs,
+        find_readers_too_old_for_codec,
     ),
     *(
         *DAMAGED_BATCHES,

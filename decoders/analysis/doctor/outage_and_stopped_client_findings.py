@@ -128,7 +128,7 @@ def _find_restarting_brokers(case: Case) -> Iterator[Found]:
         number = case.nodes.get(address, case.nodes.get(host_of(address)))
         if how == "refused" and number is not None:
             refusals[number].append(seen)
-    active = _gather_own_requests(case) if refusals else {}
+    active = _gather_requests_sent_by_nodes(case) if refusals else {}
     for number, some in refusals.items():
         down = {second for seen in some for second in seen.list_marked_seconds()}
         heard = [_answered_seconds_of_node(case, number), *active.get(str(number), ())]
@@ -167,7 +167,7 @@ def _describe_seconds(begin: int, end: int) -> str:
     return f"{describe_duration((end - begin) * 1000)} or more" if end > begin else "a moment"
 
 
-def _gather_own_requests(case: Case) -> dict[str, list[Observation]]:
+def _gather_requests_sent_by_nodes(case: Case) -> dict[str, list[Observation]]:
     """Node, as text → what was observed of it as a client of other nodes."""
     found: dict[str, list[Observation]] = defaultdict(list)
     for (client, host, _), seen in case.seen.items_of_kind("client"):
@@ -516,7 +516,7 @@ def _describe_likelihood(case: Case, client: str, group: str) -> dict[str, Any]:
     """
     if any(_POLL_REASON in its for its in _rebalance_reasons_of_group(case, group)):
         return {}
-    topics = {str(topic) for (_, topic, _), _ in case.find_items("asked", (0,), (client,))}
+    topics = {str(topic) for (_, topic, _), _ in case.find_matching_observations("asked", (0,), (client,))}
     return {"likely": "likely ", "topics_read": topics}
 
 

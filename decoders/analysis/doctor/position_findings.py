@@ -29,7 +29,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import DELETE_GROUPS, OFFSET_DELETE
 from decoders.wire.format_and_escape_text import describe_duration
 
-__all__ = ["POSITIONS", "describe_abort", "list_holding_transactions"]
+__all__ = ["POSITIONS", "describe_abort_command", "list_holding_transactions"]
 
 
 def _find_lost_commits(case: Case) -> Iterator[Found]:
@@ -110,7 +110,7 @@ def _find_held_records(case: Case) -> Iterator[Found]:
         long = took >= limits["transaction.open"] * NS
         about: dict[str, Any] = {"topic": topic, "partition": number, "clients": most_frequent_clients(seen)}
         where = f"{topic}-{number} offset {stable:,} for {describe_duration(took / MS)}"
-        marker = _describe_marker(case, str(topic), number, sort_names_by_count(seen.names["brokers"])[0])
+        marker = _describe_marker_commands(case, str(topic), number, sort_names_by_count(seen.names["brokers"])[0])
         holder = _find_holding_transaction(case, topic, number, stable)
         if holder is None:
             about["what"] = f"readers of committed records wait at {where}"
@@ -124,7 +124,7 @@ def _find_held_records(case: Case) -> Iterator[Found]:
                 f"{'' if holder.sure else 'likely '}the open transaction of {name} holds readers of committed records"
                 f" at {where}; {client}, whose it is, wrote nothing there for {describe_duration(silent / MS)}"
             )
-            about["remedy"] = describe_abort(case, holder.transactional_id) or marker
+            about["remedy"] = describe_abort_command(case, holder.transactional_id) or marker
         yield Found("transaction-hangs", kind.severity if long else kind.went_on, seen, about)
 
 
@@ -153,7 +153,7 @@ def _find_holding_transaction(case: Case, topic: str | None, number: int, stable
     return found[0] if len(found) == 1 else None
 
 
-def describe_abort(case: Case, transactional_id: str) -> str | None:
+def describe_abort_command(case: Case, transactional_id: str) -> str | None:
     """How to end the transaction of an id; None where the capture does not show its coordinator."""
     seen = case.seen.get_observation("transaction", transactional_id)
     if seen is None:
@@ -164,7 +164,7 @@ def describe_abort(case: Case, transactional_id: str) -> str | None:
     )
 
 
-def _describe_marker(case: Case, topic: str, number: int, leader: str) -> str:
+def _describe_marker_commands(case: Case, topic: str, number: int, leader: str) -> str:
     """How to end a transaction of which only its place is known, as commands for the leader of the partition."""
     writers = [
         (producer_id, seen.most["epoch"])

@@ -57,7 +57,7 @@ def _find_resent_batches(case: Case) -> Iterator[Found]:
         about = {"client": client, "client_id": client, "topic": topic, "batches": f"{len(some):,}"}
         given_up = sum(_was_never_stored(its) and case.last - its.last[0] >= _GIVEN_UP_NS for its in some)
         about["details"] = f"; no try of {given_up:,} of them was accepted, and none followed" if given_up else None
-        row = case.make_finding(what, seen, why=why, fate=_describe_fate(some), **about)
+        row = case.make_finding(what, seen, why=why, fate=_describe_fate_of_resent_batches(some), **about)
         yield row._replace(severity="warning") if given_up else row
 
 
@@ -70,7 +70,7 @@ def _was_never_stored(its: SentAgain) -> bool:
     return its.tries == its.refused + its.unknown and not its.duplicates
 
 
-def _describe_fate(some: list[SentAgain]) -> str:
+def _describe_fate_of_resent_batches(some: list[SentAgain]) -> str:
     """Words for what became of batches that were sent again: some may never have been stored."""
     lost = sum(map(_was_never_stored, some))
     if lost == len(some):

@@ -106,7 +106,7 @@ def _find_unread_ranges(
     lives: LivesOfRecords, where: TopicPartition, passage: _Passage, unknown: list[Span]
 ) -> Iterator[Span]:
     """The ranges that a group has passed and not read."""
-    if not passage.spans or any(lives.is_sent_to_follower(sender, where) for sender in passage.senders):
+    if not passage.spans or any(lives.is_reader_sent_to_follower(sender, where) for sender in passage.senders):
         return
     low = min(first for first, _ in passage.spans)
     beyond = [position for _, position, _ in passage.wanted]

@@ -8,7 +8,7 @@ from decoders.analysis.record_traces.asked_records import AskedOffsets, AskedRec
 from decoders.analysis.record_traces.partition_tables import (
     NONE,
     Identity,
-    make_identity,
+    make_batch_identity,
     read_items_by_partition,
     read_pair,
 )
@@ -61,7 +61,7 @@ class FoundRecords:
         """Note a batch with records that meet the condition, of which no offset is known."""
         its = head.size, head.producer_id, head.producer_epoch, head.base_sequence
         newest = NONE if head.max_timestamp is None else head.max_timestamp
-        identity = make_identity(*its, NONE if head.crc is None else head.crc, newest)
+        identity = make_batch_identity(*its, NONE if head.crc is None else head.crc, newest)
         found = self.without_offset.setdefault(where, set())
         if identity is not None and len(found) < RECORDS_TRACED_MAX:
             found.add(identity)

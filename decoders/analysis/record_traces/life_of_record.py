@@ -191,7 +191,7 @@ class LivesOfRecords:
         """For which group the client of a connection reads a partition at a time."""
         return self._groups.find_group(self.client_of(sender), where, time_ns)
 
-    def is_sent_to_follower(self, sender: int, where: TopicPartition) -> bool:
+    def is_reader_sent_to_follower(self, sender: int, where: TopicPartition) -> bool:
         """Whether a leader has told the client of a connection to read a partition from another node (KIP-392)."""
         ends = self.connection_ends_of(sender)
         its = ends.client_id, host_of(ends.client)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo, Exchange
 
 __all__ = [
-    *("COLUMNS_OF_VALUES", "NONE", "UNACKNOWLEDGED", "UNANSWERED", "identity_of_batch", "make_identity"),
+    *("COLUMNS_OF_VALUES", "NONE", "UNACKNOWLEDGED", "UNANSWERED", "identity_of_batch", "make_batch_identity"),
     *(
         "LoggedBatch",
         "Commit",
@@ -219,10 +219,12 @@ Identity = tuple[int, int, int, int]
 
 def identity_of_batch(batch: Write | LoggedBatch) -> Identity | None:
     """By what a batch is known again; None where nothing is known."""
-    return make_identity(batch.size, batch.producer, batch.epoch, batch.sequence, batch.crc, batch.newest_ms)
+    return make_batch_identity(batch.size, batch.producer, batch.epoch, batch.sequence, batch.crc, batch.newest_ms)
 
 
-def make_identity(size: int, producer: int, epoch: int, sequence: int, crc: int, newest_ms: int) -> Identity | None:
+def make_batch_identity(
+    size: int, producer: int, epoch: int, sequence: int, crc: int, newest_ms: int
+) -> Identity | None:
     """By what the batch with these numbers is known again; None where nothing is known."""
     if producer >= 0 and sequence >= 0:
         return 0, producer, epoch, sequence
@@ -473,7 +475,7 @@ class ExchangeSources:
         self._values = values
         self._senders: dict[ConnectionInfo, tuple[str | None, str | None, int]] = {}
 
-    def make_source(self, exchange: Exchange) -> tuple[int, int, int, int]:
+    def make_source_numbers(self, exchange: Exchange) -> tuple[int, int, int, int]:
         """The number of the exchange's connection, its correlation id, first and last packet."""
         first, last, file = find_packets(exchange)
         info, client_id, correlation = exchange.connection_info, exchange.client_id, exchange.correlation_id

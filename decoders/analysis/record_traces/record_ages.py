@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, Self
 from decoders.analysis.percentiles import bin_number_of
 from decoders.analysis.read_dimension_values import host_of
 from decoders.analysis.record_traces.life_of_record import LivesOfRecords
-from decoders.analysis.record_traces.partition_tables import Identity, make_identity
+from decoders.analysis.record_traces.partition_tables import Identity, make_batch_identity
 from decoders.analysis.record_traces.record_index import KEPT_FOR_AGES, RecordIndex
 from decoders.analysis.statistics import NS, GroupStatistics, Statistics
 from decoders.errors import Malformed
@@ -183,7 +183,7 @@ class RecordAges:
 
 def _list_written_ranges(lives: LivesOfRecords, where: TopicPartition) -> list[_WrittenRange]:
     """What was written to a partition, in the order of offsets; each offset once, as it was written first."""
-    found = _list_unlike_writes(lives, where)
+    found = _list_writes_if_all_differ(lives, where)
     if found is None:
         found = _list_writes_and_their_tries(lives, where)
     apart: list[_WrittenRange] = []
@@ -195,7 +195,7 @@ def _list_written_ranges(lives: LivesOfRecords, where: TopicPartition) -> list[_
     return apart
 
 
-def _list_unlike_writes(lives: LivesOfRecords, where: TopicPartition) -> list[tuple[int, int, int]] | None:
+def _list_writes_if_all_differ(lives: LivesOfRecords, where: TopicPartition) -> list[tuple[int, int, int]] | None:
     """First offset, end and time of each write, where all have an offset and another checksum; None elsewhere."""
     found: list[tuple[int, int, int]] = []
     checksums: set[int] = set()
@@ -214,7 +214,7 @@ def _list_writes_and_their_tries(lives: LivesOfRecords, where: TopicPartition) -
     placed: list[tuple[int, int, int, Identity | None]] = []
     of_write = "time", "first", "records", *_OF_IDENTITY
     for time, first, records, *its in chain.from_iterable(each.writes.select_columns(*of_write) for each in tables):
-        identity = make_identity(*its)
+        identity = make_batch_identity(*its)
         if identity is not None:
             sent[identity] = min(time, sent.get(identity, time))
         if first >= 0:
@@ -224,7 +224,7 @@ def _list_writes_and_their_tries(lives: LivesOfRecords, where: TopicPartition) -
     of_batch = "first", "last", *_OF_IDENTITY
     for first, last, *its in chain.from_iterable(each.batches.select_columns(*of_batch) for each in tables):
         if first not in known:  # of a try whose answer had no offset
-            identity = make_identity(*its)
+            identity = make_batch_identity(*its)
             if identity is not None and identity in sent:
                 found.append((first, last + 1, sent[identity]))
     return found

@@ -305,7 +305,7 @@ class RecordIndex:
                 count = max(head.offset_count, 1)
                 asked_for = self._question is None or self._note_asked_write(exchange, where, records, head, first)
                 if (asked_for or self._keeps_all) and self._admit_row("batch"):
-                    source = source or self._sources.make_source(exchange)
+                    source = source or self._sources.make_source_numbers(exchange)
                     row = (exchange.time_ns, answered_ns, first, count, code, *source, head.size, head.producer_id)
                     rest = (head.producer_epoch, head.base_sequence, NONE if head.crc is None else head.crc)
                     newest = NONE if head.max_timestamp is None else head.max_timestamp
@@ -405,7 +405,7 @@ class RecordIndex:
                 continue
             asked_for = self._note_asked_read(exchange, where, records, heads, (first, end))
             if (asked_for or self._keeps_all) and self._keeps_reads and self._admit_row("read"):
-                source = source or self._sources.make_source(exchange)
+                source = source or self._sources.make_source_numbers(exchange)
                 committed = int(request.get("isolation_level") or 0)
                 row = (*times, position, first, end, *source, replica, committed)
                 self._tables_of_partition(where).reads.add_row(row)
@@ -422,7 +422,7 @@ class RecordIndex:
         """Add what a consumer wants next of partitions, where that, or whether it is seen what it got, is new."""
         answered = isinstance(exchange._response_view, dict) and not exchange._failed and exchange.response_ns
         seen = int(bool(answered) or exchange.reason == "incomplete")
-        source = self._sources.make_source(exchange)
+        source = self._sources.make_source_numbers(exchange)
         for where, position in positions.items():
             tables = self._tables_of_partition(where)
             if tables.wants.get(source[0]) != (position, seen) and self._admit_row("position"):
@@ -475,7 +475,7 @@ class RecordIndex:
         start = part.get("log_start_offset", NONE)
         time_ns = exchange.response_ns or exchange.time_ns
         if (outside >= 0 or tables.note_first_log_start(start, time_ns)) and self._admit_row("log start"):
-            tables.starts.add_row((time_ns, start, outside, *self._sources.make_source(exchange)))
+            tables.starts.add_row((time_ns, start, outside, *self._sources.make_source_numbers(exchange)))
 
     def _add_deliveries(self, exchange: Exchange) -> None:
         """Add what a member of a share group acquired and acknowledged."""
@@ -487,7 +487,7 @@ class RecordIndex:
         error = "acknowledge_error_code" if key == SHARE_FETCH else answered.error
         numbers = self.values.intern_value(group), self.values.intern_value(request.get("member_id") or None)
         codes: dict[TopicPartition, int] = {}
-        source = self._sources.make_source(exchange)
+        source = self._sources.make_source_numbers(exchange)
 
         def add_row(where: TopicPartition, time_ns: int, span: tuple[int, int], *rest: int) -> None:
             if self._is_span_asked_for(*span) and self._admit_row("delivery"):
@@ -541,7 +541,7 @@ class RecordIndex:
             values.intern_value(request.get("member_id") or None),
             values.intern_value(request.get("transactional_id")),
         )
-        source = self._sources.make_source(exchange)
+        source = self._sources.make_source_numbers(exchange)
         answered_ns = NONE if exchange.response_ns is None else exchange.response_ns
         for topic, number, part in self._list_partitions(exchange, asked):
             if self._is_for_ages:
@@ -583,7 +583,7 @@ class RecordIndex:
                     or not self._admit_row("position")
                 ):
                     continue
-                source = source or self._sources.make_source(exchange)
+                source = source or self._sources.make_source_numbers(exchange)
                 offset = max(part.get(answered.offset, NONE), NONE)
                 self._tables_of_partition((topic, int(number or 0))).positions.add_row(
                     (*times, offset, *source, self.values.intern_value(group))
@@ -615,7 +615,7 @@ class RecordIndex:
             answered = NONE if exchange.response_ns is None else exchange.response_ns
             number = self.values.intern_value(transaction)
             its = (exchange.time_ns, answered, row["producer_id"], int(row.get("producer_epoch") or 0), int(committed))
-            self.ends.append(TransactionEnd(*its, number, *self._sources.make_source(exchange)))
+            self.ends.append(TransactionEnd(*its, number, *self._sources.make_source_numbers(exchange)))
 
     # The state.
 

@@ -71,11 +71,11 @@ class _ProtoParser:
                 self.expect("{")
                 self.skip_to("}")
             else:
-                self.parse_element(word, file.body, 0)
+                self.parse_message_enum_or_extension(word, file.body, 0)
         file.body.replace_entries_by_maps()
         return file
 
-    def parse_element(self, word: str, body: DeclaredMessage, depth: int) -> None:
+    def parse_message_enum_or_extension(self, word: str, body: DeclaredMessage, depth: int) -> None:
         """What messages and files have in common."""
         if depth > SCHEMA_NESTING_MAX:
             raise LimitExceeded(f"messages in more than {SCHEMA_NESTING_MAX} levels")
@@ -117,7 +117,7 @@ class _ProtoParser:
             elif word in (";", "option", "reserved", "extensions", "extend") or (
                 word in ("message", "enum") and self.peek(1) == "{"
             ):
-                self.parse_element(word, found, depth + 1)
+                self.parse_message_enum_or_extension(word, found, depth + 1)
             else:
                 self.parse_field(word, found, depth)
         found.replace_entries_by_maps()

@@ -173,7 +173,7 @@ class ProtobufReader:
             if field.kind == "map":
                 self.read_map_entry(field, found.setdefault(field.name, {}), at, stop, depth)
                 return stop
-            value = self.read_sized(field, message, found, at, stop, depth)
+            value = self.read_length_delimited(field, message, found, at, stop, depth)
             at = stop
         if field.is_repeated:
             found.setdefault(field.name, []).append(value)
@@ -188,7 +188,7 @@ class ProtobufReader:
         for name in [name for name in fewer if name in field.oneof and name in found and name != field.name]:
             del found[name]
 
-    def read_sized(
+    def read_length_delimited(
         self, field: ProtoField, message: ProtoMessage, found: dict[str, Any], at: int, stop: int, depth: int
     ) -> Any:
         """The value of a string, of bytes or of a message."""

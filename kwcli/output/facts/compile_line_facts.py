@@ -9,7 +9,7 @@ from uuid import UUID
 
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.enum_words import ENUMS
-from decoders.schema.field_projection import Get, make_getter
+from decoders.schema.field_projection import Get, make_path_getter
 from decoders.wire.format_and_escape_text import format_size
 from decoders.wire.primitive_types import format_uuid
 from kwcli.output.short_texts import ALL_METRICS, count_of, format_number_ranges, format_period, join_first_items
@@ -186,8 +186,8 @@ NULL_FORMS: Final[dict[str, Form]] = {"any": _format_value_or_text_for_null, "ma
 def _make_partitions_formatter(outer: Get, path: str) -> Callable[[View, Names, FactLimits], str]:
     """A writer of `orders[0,3] payments[1]`; with `@field` of `orders[0]@42` where a topic has one partition."""
     partition_path, at, value_name = path.partition("@")
-    inner = make_getter(partition_path)
-    value_of = make_getter(partition_path.rpartition(".")[0] + "." + value_name) if at else None
+    inner = make_path_getter(partition_path)
+    value_of = make_path_getter(partition_path.rpartition(".")[0] + "." + value_name) if at else None
 
     def write(view: View, names: Names, limits: FactLimits) -> str:
         elements = outer(view)
@@ -263,7 +263,11 @@ class _FactFunctionSource:
             self._add_line(depth, f"{name} = {self._bind_object_to_name(write)}({side}, names, limits)")
             return
         self.needs[side].add(path)
-        get = f"{side}.get({path!r})" if "." not in path else f"{self._bind_object_to_name(make_getter(path))}({side})"
+        get = (
+            f"{side}.get({path!r})"
+            if "." not in path
+            else f"{self._bind_object_to_name(make_path_getter(path))}({side})"
+        )
         self._add_line(depth, f"v = {get}")
         if form == "":
             self._add_line(depth, f"{name} = v if v.__class__ is str else plain(v, '', names, limits)")
@@ -295,7 +299,7 @@ class _FactFunctionSource:
 def _make_topics_formatter(path: str, form: str) -> tuple[Callable[[View, Names, FactLimits], str], set[str]]:
     """A writer of an array's topics, or of its topics with their partitions; and the paths that it needs."""
     outer_path, _, inner_path = path.partition("/")
-    outer = make_getter(outer_path.removesuffix("[]"))
+    outer = make_path_getter(outer_path.removesuffix("[]"))
     paths = {f"{outer_path}.{field}" for field in TOPIC_FIELDS}
     if form == "topics":
         return lambda view, names, limits: _format_topics_of_elements(outer(view) or [], "", names, limits), paths

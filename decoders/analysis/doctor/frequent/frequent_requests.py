@@ -58,7 +58,7 @@ def _find_frequent_commits(case: Case) -> Iterator[Found]:
         found[group, topic] = max(found.get((group, topic), its), its, key=lambda each: each[0])
     for (group, topic), (rate, records, seen) in found.items():
         clients = sort_names_by_count(seen.names["clients"])
-        lags = (lag for client in clients for _, lag in case.find_items("lag", (0, 1), (client, topic)))
+        lags = (lag for client in clients for _, lag in case.find_matching_observations("lag", (0, 1), (client, topic)))
         whole = merge_observations(lags)
         if whole.count:  # what they fetch is the evidence
             about: dict[str, Any] = {"group": group, "topic": topic, "clients": clients[:LISTED]}

@@ -32,7 +32,7 @@ def _find_partition_growth(case: Case, topic: str, counts: list[tuple[int, Obser
         return None
     seen = larger[0][1]
     since, who = seen.first, None
-    for (*_, client), change in case.find_items("changed", (0, 1, 2), ("topic", topic, "partitions")):
+    for (*_, client), change in case.find_matching_observations("changed", (0, 1, 2), ("topic", topic, "partitions")):
         if change.first <= since and change.first >= ordered[0][1].first:
             since, who = change.first, client
     return _Growth(old, max(count for count, _ in larger), since, who, seen)
@@ -53,12 +53,12 @@ def _find_unread_partitions(case: Case) -> Iterator[Found]:
         written = sizes.names.get("partitions", {}) if sizes is not None else {}
         added = [number for number in range(growth.old, growth.new) if str(number) in written]
         asked: dict[str, set[int]] = defaultdict(set)
-        for (client, _, number), _ in case.find_items("asked", (1,), (topic,)):
+        for (client, _, number), _ in case.find_matching_observations("asked", (1,), (topic,)):
             asked[client].add(number)
         for group in sorted({group for client in asked for group in case.compute_once(_list_groups).get(client, ())}):
             clients = sorted(_find_members(case, group, topic) & asked.keys())
             unread = [number for number in added if not any(number in asked[client] for client in clients)]
-            if not unread or _is_growth_known(case, group, topic, growth, unread):
+            if not unread or _has_rebalanced_since_growth(case, group, topic, growth, unread):
                 continue
             if any(_reads_long_enough_after(case, client, growth.since_ns) for client in clients):
                 yield _make_finding(case, topic, growth, unread, (group, clients))
@@ -74,14 +74,16 @@ def _list_groups(case: Case) -> dict[str, list[str]]:
 
 def _find_members(case: Case, group: str, topic: str) -> set[str]:
     """Clients that join a group, are heard as members of it, or commit its offsets of a topic."""
-    joined = {client for (_, client), _ in case.find_items("joined", (0,), (group,))}
-    heard = case.find_items("alive", (0,), (group,)) + case.find_items("committed", (0, 1), (group, topic))
+    joined = {client for (_, client), _ in case.find_matching_observations("joined", (0,), (group,))}
+    heard = case.find_matching_observations("alive", (0,), (group,)) + case.find_matching_observations(
+        "committed", (0, 1), (group, topic)
+    )
     return joined.union(*(seen.names.get("clients", ()) for _, seen in heard))
 
 
-def _is_growth_known(case: Case, group: str, topic: str, growth: _Growth, unread: list[int]) -> bool:
+def _has_rebalanced_since_growth(case: Case, group: str, topic: str, growth: _Growth, unread: list[int]) -> bool:
     """Whether a group shared the partitions out again since: who has the added ones may not be captured."""
-    joins = case.find_items("joined", (0,), (group,))
+    joins = case.find_matching_observations("joined", (0,), (group,))
     if any(seen.most.get("last", 0) > growth.since_ns for _, seen in joins):
         return True
     offsets = (case.seen.get_observation("committed", group, topic, number) for number in unread)
@@ -107,7 +109,7 @@ def _make_finding(case: Case, topic: str, growth: _Growth, unread: list[int], re
     whole = Observation()
     whole.evidence = _find_first_evidence(growth.seen)
     whole.count, whole.first, whole.last = len(unread), growth.since_ns, case.last
-    written = case.find_items("sequence", (1,), (topic,))
+    written = case.find_matching_observations("sequence", (1,), (topic,))
     writers = sorted({client for (client, _, number, _), _ in written if number in unread})
     about: dict[str, Any] = {"group": group, "topic": topic, "clients": sorted(clients)[:LISTED]}
     about |= {"partitions": unread[:LISTED], "places": [f"{topic}-{number}" for number in unread]}

@@ -72,7 +72,7 @@ def _gather_deliveries(case: Case, group: str, topic: str, some: list[EndedLock]
     clients = {each.again.client for each in some}
     its = merge_observations(
         observation
-        for (_, client, _), observation in case.find_items("delivered-again", (0, 2), (group, topic))
+        for (_, client, _), observation in case.find_matching_observations("delivered-again", (0, 2), (group, topic))
         if client in clients
     )
     times = [each.again.time_ns for each in some]

@@ -35,7 +35,7 @@ def explain_late_acknowledgements(case: Case) -> Iterator[tuple[Found, set[Error
     for (group, client, topic), seen in case.seen.items_of_kind("not-held"):
         acquired = case.seen.get_observation("acquired", group, client, topic)
         if acquired is not None:
-            ages[group, client, topic] = _list_ages(seen, acquired)
+            ages[group, client, topic] = _list_acquisition_ages(seen, acquired)
     groups: dict[tuple[str, str | None], list[str]] = defaultdict(list)
     for group, client, topic in ages:
         groups[client, topic].append(group)
@@ -46,7 +46,9 @@ def explain_late_acknowledgements(case: Case) -> Iterator[tuple[Found, set[Error
                 by_group[group, key[4]][key] = seen
     for (group, topic), some in by_group.items():
         clients = sorted({key[2] for key in some})
-        acquired = merge_observations(seen for _, seen in case.find_items("acquired", (0, 2), (group, topic)))
+        acquired = merge_observations(
+            seen for _, seen in case.find_matching_observations("acquired", (0, 2), (group, topic))
+        )
         lock_ms = acquired.most["lock"] or _LOCK_MS
         late = [age for client in clients for age in ages.get((group, client, topic), ()) if age > lock_ms * MS]
         count = sum(len(ages.get((group, client, topic), ())) for client in clients)
@@ -89,7 +91,7 @@ def _find_last_acknowledgement(case: Case, group: str, clients: list[str], topic
     return last
 
 
-def _list_ages(refused: Observation, acquired: Observation) -> list[int]:
+def _list_acquisition_ages(refused: Observation, acquired: Observation) -> list[int]:
     """How long before each refused acknowledgement its first record was acquired, in ns, as far as that is known."""
     held = sorted(tuple(map(int, name.split())) for name in acquired.names.get("ranges", ()))
     found = []

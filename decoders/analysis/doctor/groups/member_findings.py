@@ -139,7 +139,7 @@ def _find_groups_behind(case: Case) -> Iterator[Found]:
             whole = merge_observations(seen for _, seen in some)
             clients = most_frequent_clients(whole)
             whole = merge_observations(
-                its for client in clients for _, its in case.find_items("lag", (0, 1), (client, topic))
+                its for client in clients for _, its in case.find_matching_observations("lag", (0, 1), (client, topic))
             )
             if not whole.count:
                 continue  # what its members fetch is not in the capture
@@ -159,18 +159,18 @@ def _find_foreign_offsets(case: Case) -> Iterator[Found]:
     """Offsets of a group that were set by somebody who is no member, and at which its members began."""
     found: dict[tuple[str, str], list[tuple[str, int, int | None, Observation]]] = defaultdict(list)
     for (group, topic, number, client), seen in case.seen.items_of_kind("offset-set"):
-        members = {who for (_, who), _ in case.find_items("joined", (0,), (group,))}
+        members = {who for (_, who), _ in case.find_matching_observations("joined", (0,), (group,))}
         if client in members or not members or case.seen.get_observation("reading", client) is not None:
             continue
         at, offset = seen.edges["offset"][1]
         began = any(
             f"from {offset}" in given.names and given.last > at
-            for _, given in case.find_items("assigned", (0, 2, 3), (group, topic, number))
+            for _, given in case.find_matching_observations("assigned", (0, 2, 3), (group, topic, number))
         )
         if began:
             read = [
                 its.most["got"]
-                for (who, _, _), its in case.find_items("lag", (1, 2), (topic, number))
+                for (who, _, _), its in case.find_matching_observations("lag", (1, 2), (topic, number))
                 if who in members and "got" in its.most
             ]
             found[group, client].append((f"{topic}-{number}", offset, max(read, default=None), seen))
@@ -272,7 +272,7 @@ def _find_answers_broken_off(case: Case) -> Iterator[Found]:
         topic, number, offset = position.rsplit(" ", 2)
         ends = [
             its.most["end"]
-            for _, its in case.find_items("read", (0, 2, 3), (client, topic, int(number)))
+            for _, its in case.find_matching_observations("read", (0, 2, 3), (client, topic, int(number)))
             if its.last > seen.last
         ]
         went_on = max(ends, default=0) > int(offset)
@@ -311,7 +311,7 @@ def _has_gone_on(case: Case, client: str, key: int, abandoned: Observation) -> b
     if key == JOIN_GROUP:
         uses = ((client, its, group) for its in (SYNC_GROUP, HEARTBEAT) for group in abandoned.names.get("groups", ()))
         return any(case.done.get(use, 0) > abandoned.first for use in uses)
-    read = case.find_items("read", (0,), (client,))
+    read = case.find_matching_observations("read", (0,), (client,))
     return any(seen.last >= abandoned.first and its[1] not in abandoned.names["connections"] for its, seen in read)
 
 

@@ -15,7 +15,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     Found,
     escape_for_sentence,
     format_clock,
-    has_stopped,
+    has_stopped_recurring,
     merge_observations,
     next_less_severe,
 )
@@ -49,7 +49,7 @@ def _find_shared_names(case: Case) -> Iterator[Found]:
         users[setting, group, name][client, host] = seen
     for (setting, group, name), its in users.items():
         takers = _list_turn_takers(its)
-        fences = _list_fences(case, setting, group, name) if takers else []
+        fences = _list_fenced_clients(case, setting, group, name) if takers else []
         fenced = {
             (client, host)
             for _, client, seen in fences
@@ -70,7 +70,7 @@ def _find_shared_names(case: Case) -> Iterator[Found]:
         else:
             about |= {"group": group, "where": f" of group {escape_for_sentence(group)}"}
         kind = FINDINGS["name-shared"]
-        severity = kind.went_on if has_stopped(case, whole) else kind.severity
+        severity = kind.went_on if has_stopped_recurring(case, whole) else kind.severity
         few = whole.count < case.limits["errors.few"]
         yield Found("name-shared", next_less_severe(severity) if few else severity, whole, about)
 
@@ -87,7 +87,7 @@ def _list_turn_takers(users: _Users) -> list[tuple[str, str]]:
     return found
 
 
-def _list_fences(case: Case, setting: str, group: str | None, name: str) -> list[tuple[int, str, Observation]]:
+def _list_fenced_clients(case: Case, setting: str, group: str | None, name: str) -> list[tuple[int, str, Observation]]:
     """Error code, client and observation of those whose name another one had taken."""
     found = []
     for (code, _, client, kind, subject), seen in case.seen.items_of_kind("error"):

@@ -76,7 +76,7 @@ class KeysOfWriter:
         self.batches: list[_Batch] = []
         self.placed: dict[tuple[Any, bytes], int] = {}
 
-    def is_enough(self) -> bool:
+    def has_enough_batches(self) -> bool:
         """Whether no further batch is looked at."""
         sums = self.counted.sums
         return sums.get("keys", 0) >= _KEYS_MOST or sums.get("batches", 0) + len(self.batches) >= _BATCHES_MOST
@@ -90,13 +90,13 @@ class KeysOfWriter:
         """Read the keys of the batches that were kept."""
         batches, self.batches = self.batches, []
         for number, records, codec, magic, data in batches:
-            if not self.is_enough():
+            if not self.has_enough_batches():
                 self._count_keys(number, _read_keys(data, (0, len(data)), records, codec, magic))
 
     def read_keys_of_large_batch(self, number: Any, raw: bytes, head: BatchHead) -> None:
         """Read the keys of a batch without compression that is too large to keep, behind those that were kept."""
         self.read_keys()
-        if not self.is_enough():
+        if not self.has_enough_batches():
             span = head.at + SIZE, head.at + head.size
             self._count_keys(number, _read_keys(raw, span, head.records, head.codec, head.magic))
 
@@ -125,7 +125,7 @@ class KeysOfWriters:
         """Keep a batch of a client that a partition (`place`: topic and number) has taken, if its keys are wanted."""
         topic, number = place
         its = self.by_writer.get((topic, client)) or self._make_keys_of_writer(seen, topic, client)
-        if its is None or its.is_enough():
+        if its is None or its.has_enough_batches():
             return
         _, codec, records, size, *_ = head
         data = b""

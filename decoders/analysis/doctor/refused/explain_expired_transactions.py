@@ -19,7 +19,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     Found,
     escape_for_sentence,
     format_clock,
-    has_stopped,
+    has_stopped_recurring,
     merge_observations,
     name_of_api_key,
 )
@@ -79,7 +79,7 @@ def explain_expired_transactions(case: Case) -> Iterator[tuple[Found, set[ErrorK
         kind = FINDINGS["transaction-expired"]
         commits = case.seen.get_observation("transaction-committed", name)
         committed = max(commits.list_marked_seconds(), default=0) if commits is not None else 0
-        is_over = committed * NS > whole.last and has_stopped(case, whole)
+        is_over = committed * NS > whole.last and has_stopped_recurring(case, whole)
         yield Found("transaction-expired", kind.went_on if is_over else kind.severity, whole, about), {*some}
 
 

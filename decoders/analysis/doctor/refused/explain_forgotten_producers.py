@@ -57,7 +57,9 @@ def explain_forgotten_producers(case: Case) -> Iterator[tuple[Found, set[ErrorKe
         clients = sorted({key[2] for key in some if key[1] == PRODUCE} or {key[2] for key in some})
         takers = {
             client
-            for (_, _, _, client, _), seen in case.find_items("name", (0, 2), ("transactional.id", name))
+            for (_, _, _, client, _), seen in case.find_matching_observations(
+                "name", (0, 2), ("transactional.id", name)
+            )
             if seen.first < whole.first
         }
         uses = [used for what in _USES if (used := case.seen.get_observation(what, name)) is not None]

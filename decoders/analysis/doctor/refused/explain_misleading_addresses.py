@@ -132,7 +132,7 @@ def _make_finding(
         places = sorted(
             {
                 place
-                for (client, _, _), seen in case.find_items("leader-named", (1,), (address,))
+                for (client, _, _), seen in case.find_matching_observations("leader-named", (1,), (address,))
                 if client in clients
                 for place in seen.names["places"]
             }
@@ -160,7 +160,7 @@ _Proof = tuple[dict[ErrorKey, Observation], str, int | None]
 def _find_proof_of_leaders(case: Case, address: str, some: dict[ErrorKey, Observation]) -> _Proof | None:
     """The errors that prove another node at an address, words for the proof, and the node that should answer."""
     named: dict[str, int] = {}
-    named_there = case.find_items("leader-named", (1,), (address,))
+    named_there = case.find_matching_observations("leader-named", (1,), (address,))
     for (client, _, number), seen in named_there:
         its = case.advertised.get(address) == number or address in seen.names.get("addresses", ())
         if its and seen.last - seen.first >= _LASTING_NS:
@@ -206,7 +206,9 @@ def _find_proof_of_coordinators(case: Case, address: str, some: dict[ErrorKey, O
         _, api_key, client, kind, name = key
         named = {
             where: its
-            for (_, _, where), its in case.find_items("coordinator-named", (0, 1), (_KEY_TYPES.get(kind), name))
+            for (_, _, where), its in case.find_matching_observations(
+                "coordinator-named", (0, 1), (_KEY_TYPES.get(kind), name)
+            )
             if its.last >= seen.first
         }
         used = case.last_uses.get((client, name), 0)
@@ -234,7 +236,7 @@ def _find_answering_nodes(case: Case, clients: list[str], address: str, number: 
         {
             case.advertised[where]
             for client in clients
-            for (_, where, _), _ in case.find_items("leader-named", (0, 2), (client, number))
+            for (_, where, _), _ in case.find_matching_observations("leader-named", (0, 2), (client, number))
             if where != address and case.advertised.get(where, number) != number
         }
     )

@@ -21,7 +21,7 @@ def explain_position_outside(case: Case, topic: str | None, clients: list[str]) 
     `reset`, and where they are known `group`, `meaning` and `remedy`.
     """
     for client in sorted(clients):
-        for (_, _, number), seen in case.find_items("outside", (0, 1), (client, topic)):
+        for (_, _, number), seen in case.find_matching_observations("outside", (0, 1), (client, topic)):
             found = explain_partition_position_outside(case, client, topic, number, seen)
             if found:
                 return found
@@ -133,14 +133,14 @@ def _bound_log_end(case: Case, topic: str | None, number: int, at: int) -> tuple
         return None, None
     least: list[int] = []
     most: list[int] = []
-    for _, seen in case.find_items("lag", (1, 2), (topic, number)):
+    for _, seen in case.find_matching_observations("lag", (1, 2), (topic, number)):
         if "got" in seen.sums:
             (first_ns, behind), (last_ns, left) = seen.edges["lag"]
             if first_ns <= at:
                 least.append(-seen.most["got-from"] + behind)
             if last_ns >= at:
                 most.append(seen.most["got"] + left)
-    for _, seen in case.find_items("sequence", (1, 2), (topic, number), "next"):
+    for _, seen in case.find_matching_observations("sequence", (1, 2), (topic, number), "next"):
         if "accepted" in seen.sums and seen.edges["next"][1][0] >= at:
             most.append(seen.most["accepted"])
     return min(least, default=None), max(most, default=None)
@@ -148,8 +148,10 @@ def _bound_log_end(case: Case, topic: str | None, number: int, at: int) -> tuple
 
 def _find_group_of_position(case: Case, client: str, topic: str | None, number: int, position: int) -> str | None:
     """The group whose committed offset a position is, of those that a client has joined or whose offsets it got."""
-    groups = {group for (group, _), _ in case.find_items("joined", (1,), (client,))}
-    groups |= {group for (group, *_), _ in case.find_items("assigned", (1, 2, 3), (client, topic, number))}
+    groups = {group for (group, _), _ in case.find_matching_observations("joined", (1,), (client,))}
+    groups |= {
+        group for (group, *_), _ in case.find_matching_observations("assigned", (1, 2, 3), (client, topic, number))
+    }
     for group in sorted(groups):
         seen = case.seen.get_observation("committed", group, topic, number)
         if seen is not None and position in (offset for _, offset in seen.edges.get("offset", ())):
@@ -159,7 +161,7 @@ def _find_group_of_position(case: Case, client: str, topic: str | None, number: 
 
 def _describe_committer(case: Case, group: str, topic: str | None, number: int, position: int) -> str:
     """Words for who committed an offset, and when."""
-    for (*_, client), seen in case.find_items("offset-set", (0, 1, 2), (group, topic, number)):
+    for (*_, client), seen in case.find_matching_observations("offset-set", (0, 1, 2), (group, topic, number)):
         times = [at for at, offset in seen.edges["offset"] if offset == position]
         if times:
             return f"; {escape_for_sentence(client)} committed it at {format_clock(times[0])}, without being a member"
@@ -170,8 +172,10 @@ def _describe_committer(case: Case, group: str, topic: str | None, number: int, 
 
 def _describe_repeated_starts(case: Case, group: str, client: str, topic: str | None) -> str:
     """Words for a member that comes again and again, and reads nothing."""
-    starts = sum("comings" in seen.names for _, seen in case.find_items("membership", (0, 1), (group, client)))
-    read = case.find_items("lag", (0, 1), (client, topic))
+    starts = sum(
+        "comings" in seen.names for _, seen in case.find_matching_observations("membership", (0, 1), (group, client))
+    )
+    read = case.find_matching_observations("lag", (0, 1), (client, topic))
     if starts < _STARTS_LEAST or any("got" in seen.sums for _, seen in read):
         return ""
     return f"; {escape_for_sentence(client)} has joined {starts} times and got no record of the topic"

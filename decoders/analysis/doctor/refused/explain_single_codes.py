@@ -98,7 +98,7 @@ def _explain_held_instance(case: Case, group: str | None, whole: Observation) ->
     holders = [
         (seen.last, client, host)
         for instance in whole.names.get("instances", {})
-        for (_, _, client, host), seen in case.find_items("instance-held", (0, 1), (group, instance))
+        for (_, _, client, host), seen in case.find_matching_observations("instance-held", (0, 1), (group, instance))
         if seen.first < whole.last
     ]
     if not holders:

@@ -51,7 +51,7 @@ from decoders.protocol_facts.api_keys import (
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.format_and_escape_text import describe_duration, format_size
 
-__all__ = ["describe_change", "explain_errors", "explain_refusal", "find_new_codecs"]
+__all__ = ["describe_change", "explain_errors", "explain_refusal", "find_readers_too_old_for_codec"]
 
 _NOT_AVAILABLE: Final = 15
 _UNKNOWN_MEMBER: Final = 25
@@ -146,7 +146,7 @@ def _explain_missing_coordinators(case: Case) -> Iterator[tuple[Found, set[Error
             else f"{topic} has no partition with a leader, or cannot be made"
         )
         if makes:
-            words = _describe_words(merge_observations(makes.values()), _INVALID_REPLICATION_FACTOR)
+            words = _describe_broker_words(merge_observations(makes.values()), _INVALID_REPLICATION_FACTOR)
             error = error_name(_INVALID_REPLICATION_FACTOR)
             about["likely"] = f": {topic} cannot be made, as its CreateTopics is refused with {error}{words}"
         yield case.make_finding("coordinator-never", whole, **about), {*some, *makes}
@@ -170,7 +170,7 @@ def _explain_foreign_commits(case: Case) -> Iterator[tuple[Found, set[ErrorKey]]
         yield Found("not-a-member", next_less_severe(severity) if few else severity, seen, about), {key}
 
 
-def find_new_codecs(case: Case) -> Iterator[Found]:
+def find_readers_too_old_for_codec(case: Case) -> Iterator[Found]:
     """Readers whose version of Fetch is too low for the compression of the batches that they get."""
     groups: dict[str, set[str]] = defaultdict(set)
     for (group, client, _, _), _ in case.seen.items_of_kind("assigned"):
@@ -215,12 +215,12 @@ def explain_refusal(
         _describe_asked_values(case, errors, whole)
         or _describe_sizes(case, subject[1], errors)
         or _describe_codecs(case, subject[1], errors)
-        or _describe_silence(case, subject[1], errors, whole)
+        or _describe_member_silence(case, subject[1], errors, whole)
         or _describe_full_group(case, subject[1], errors)
         or _describe_pending_offsets(case, subject[1], errors)
         or _describe_new_topic(case, subject[1], errors, whole)
     )
-    said = "" if asked else _describe_words(whole, errors[0][0])
+    said = "" if asked else _describe_broker_words(whole, errors[0][0])
     changed = describe_change(
         case, what, subject, clients, sort_names_by_count(whole.names.get("users", {})), whole.first
     )
@@ -292,7 +292,7 @@ def _describe_codecs(case: Case, topic: str | None, errors: list[ErrorKey]) -> s
     return f": batches with {escape_for_sentence(each)}{needs}" if each else ""
 
 
-def _describe_silence(case: Case, group: str | None, errors: list[ErrorKey], whole: Observation) -> str:
+def _describe_member_silence(case: Case, group: str | None, errors: list[ErrorKey], whole: Observation) -> str:
     """For how long a member was not heard before the coordinator forgot it, where its session was over by then."""
     if errors[0][0] != _UNKNOWN_MEMBER:
         return ""
@@ -348,7 +348,7 @@ _UNSTABLE_OFFSET_COMMIT: Final = 88
 _INCONSISTENT_TOPIC_ID: Final = 103
 
 
-def _describe_words(whole: Observation, code: int) -> str:
+def _describe_broker_words(whole: Observation, code: int) -> str:
     """What the broker says itself; what it says of any such error says nothing."""
     if "words" not in whole.names:
         return ""

@@ -31,14 +31,14 @@ _NEAR: Final = 0.8
 
 def _find_automatic_creation(case: Case, topic: str) -> tuple[Observation, bool] | None:
     """The answers to Metadata that said that a topic is missing, and created it; whether a broker was seen to do so."""
-    asked = case.find_items("may-create", (0,), (topic,))
+    asked = case.find_matching_observations("may-create", (0,), (topic,))
     there = case.seen.get_observation("topic", topic)
     if not asked or there is None:
         return None
     missing = merge_observations(seen for _, seen in asked)
     if there.last <= missing.last or missing.last - missing.first > _CREATED_WITHIN_NS:
         return None
-    made = case.find_items("created", (0,), (topic,))
+    made = case.find_matching_observations("created", (0,), (topic,))
     near = [(how, seen) for (_, _, how), seen in made if abs(seen.last - missing.first) < _CREATED_WITHIN_NS]
     if any(how == "asked" for how, _ in near):
         return None
@@ -58,9 +58,9 @@ def _find_topics_created_unasked(case: Case) -> Iterator[Found]:
         if found is None:
             continue
         missing, is_sure = found
-        created = case.find_items("created", (0,), (topic,))
+        created = case.find_matching_observations("created", (0,), (topic,))
         clients = [client for (_, client, how), _ in created if how == "by-broker"] or [
-            client for (_, client), _ in case.find_items("may-create", (0,), (topic,))
+            client for (_, client), _ in case.find_matching_observations("may-create", (0,), (topic,))
         ]
         about: dict[str, Any] = {"topic": topic, "clients": sorted(set(clients))[:LISTED], "likely": "", "refused": ""}
         about["likely"] = "" if is_sure else "likely "
@@ -68,7 +68,9 @@ def _find_topics_created_unasked(case: Case) -> Iterator[Found]:
         deleted = case.seen.get_observation("deleted", topic)
         is_back = deleted is not None and deleted.first <= missing.first + NS
         counts = {
-            count: seen for (_, count), seen in case.find_items("partition-count", (0,), (topic,)) if count is not None
+            count: seen
+            for (_, count), seen in case.find_matching_observations("partition-count", (0,), (topic,))
+            if count is not None
         }
         now = [count for count, seen in counts.items() if seen.last > missing.last]
         before = [count for count, seen in counts.items() if seen.first < missing.first]
@@ -81,7 +83,7 @@ def _find_topics_created_unasked(case: Case) -> Iterator[Found]:
         if is_back and deleted is not None:
             who = escape_for_sentence(sort_names_by_count(deleted.names["clients"])[0])
             about["before"] = f"was deleted by {who} at {format_clock(deleted.first)}, and is there again"
-        refused = case.find_items("error", (0, 3, 4), (_ALREADY_EXISTS, "topic", topic))
+        refused = case.find_matching_observations("error", (0, 3, 4), (_ALREADY_EXISTS, "topic", topic))
         if refused:
             who = escape_for_sentence(sorted({client for (_, _, client, _, _), _ in refused}))
             about["refused"] = f"; {who} could not create it as meant: TOPIC_ALREADY_EXISTS"
@@ -221,7 +223,9 @@ def _end_of(batch: Any) -> int:
 
 def _is_made_anew(case: Case, topic: str) -> bool:
     """Whether a topic was deleted or created in the capture."""
-    if case.seen.get_observation("deleted", topic) is not None or case.find_items("created", (0,), (topic,)):
+    if case.seen.get_observation("deleted", topic) is not None or case.find_matching_observations(
+        "created", (0,), (topic,)
+    ):
         return True
     return is_created_unasked(case, topic)
 
