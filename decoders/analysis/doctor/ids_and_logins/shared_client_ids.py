@@ -30,7 +30,7 @@ _MUCH_MORE: Final = 5
 def describe_hosts_of_client(case: Case, client: str, hosts: Iterable[str]) -> str | None:
     """The hosts in brackets, where others have the same client id; else None."""
     some = sorted(set(hosts))
-    others = {host for (_, host, _), _ in case.find_items("client", (0,), (client,))} - {*some}
+    others = {host for (_, host, _), _ in case.find_matching_observations("client", (0,), (client,))} - {*some}
     return f" ({escape_for_sentence(some)})" if others and some else None
 
 
