@@ -126,12 +126,16 @@ def formatted_anew(*, code: int = 104) -> Scene:
     return scene
 
 
-def clusters_told(*answers: tuple[str, str, str]) -> Scene:
-    """Answers to Metadata, one each second: the broker's host, its cluster id, and the host that it lists as node 1."""
+def clusters_told(*answers: tuple[str, str, str], client_of: str = "") -> Scene:
+    """Answers to Metadata, one each second: the broker's host, its cluster id, and the host that it lists as node 1.
+
+    `client_of`: a letter of the name of each client that asks.
+    """
     scene = Scene()
     for at, (host, cluster, node) in enumerate(answers):
         listed = {"brokers": [{"node_id": 1, "host": node, "port": 9092}], "cluster_id": cluster, "topics": []}
-        scene.ask(at, (METADATA, 9), {}, listed, client="shop", broker=f"{host}:9092")
+        client = f"shop-{client_of[at]}" if client_of else "shop"
+        scene.ask(at, (METADATA, 9), {}, listed, client=client, broker=f"{host}:9092")
     return scene
 
 
@@ -207,6 +211,10 @@ CLUSTER_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         *("cluster-mixed", clusters_told(_LISTING, ("10.0.0.8", "B", "10.0.0.8"), _LISTING), "error"),
         "node 1 (10.0.0.8:9092) belongs to another cluster: its cluster id is B, that of the others A (as its answers",
     ),
+    (
+        *("cluster-anew", clusters_told(*map(_at_one_address, "AABB")), "warning"),
+        "10.0.0.9:9092 has another cluster id since 14:13:22 UTC: B; it was A up to 14:13:21 UTC, and shop goes on",
+    ),
 ]
 CLUSTER_NEAR: Final[list[tuple[str, Scene]]] = [
     ("answer-too-large", broken_off(2)),  # programs end in the middle of an answer
@@ -242,4 +250,6 @@ CLUSTER_NEAR: Final[list[tuple[str, Scene]]] = [
     ("cluster-mixed", clusters_told(_LISTING, ("10.0.0.8", "A", "10.0.0.9"), *_MADE_ANEW)),
     ("cluster-mixed", clusters_told(_LISTING, _MADE_ANEW[1])),
     ("cluster-mixed", clusters_told(_MADE_ANEW[1], _LISTING)),
+    ("cluster-anew", clusters_told(*map(_at_one_address, "ABA"))),
+    ("cluster-anew", clusters_told(*map(_at_one_address, "AAB"), client_of="AAB")),  # nobody goes on
 ]

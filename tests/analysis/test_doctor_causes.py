@@ -10,9 +10,11 @@ from decoders.analysis.doctor.causes import find_causes
 from decoders.analysis.doctor.diagnosis_input import Found
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.observations import Observation
+from decoders.capture.merge_captures import packet_number_before_file
 from decoders.exchanges.exchange import Ended
 from decoders.protocol_facts.api_keys import FETCH, LEAVE_GROUP
 from tests.analysis.cause_scenes import logged_out
+from tests.analysis.cluster_scenes import clusters_told
 from tests.analysis.scenes import BEGUN, Scene
 from tests.analysis.silence_scenes import waiting
 
@@ -84,3 +86,15 @@ def test_clients_whose_logins_run_out_for_one_setting_are_one_finding(lifetime_m
     assert [name for row in found for name in row["clients"]] == ["push", "pull"]
     if titles == 1:
         assert "push, pull do not log in again: 10.0.0.9:9092 closes 9 of their connections" in found[0]["title"]
+
+
+@pytest.mark.parametrize(("apart", "mixed"), [(False, True), (True, False)])
+def test_two_inputs_of_one_time_are_no_mixed_cluster(*, apart: bool, mixed: bool) -> None:
+    fold = Doctor()
+    for exchange in clusters_told(*(("10.0.0.9", each, "10.0.0.9") for each in "ABAB")).exchanges(fold):
+        exchange._read_sides()
+        view = exchange._response_view
+        if apart and isinstance(view, dict) and view["cluster_id"] == "B":
+            exchange.response_packet = packet_number_before_file(1) + 7
+        fold.add(exchange)
+    assert ("cluster-mixed" in {row["id"] for row in fold.rows()}) == mixed

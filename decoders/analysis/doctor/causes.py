@@ -121,6 +121,14 @@ _COORDINATED: Final = frozenset(
 CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ...]] = (
     ("cluster-mixed", ("broker-gone", "broker-down", "no-connection"), _nodes_of_finding),
     ("cluster-mixed", ("election",), lambda _: {""}),
+    (
+        "cluster-anew",
+        (
+            *("topic-unknown", "offset-out-of-range", "position-missing", "producer-forgotten", "sequence-broken"),
+            *("producer-fenced", "member-fenced"),
+        ),
+        _clients_of_finding,
+    ),
     ("broker-restarts", ("broker-silent", "broker-gone", "broker-back", "broker-down"), _nodes_of_finding),
     ("broker-silent", ("broker-gone", "broker-back"), _nodes_of_finding),
     *(

@@ -58,6 +58,7 @@ from decoders.analysis.doctor.records.damaged_batches import DAMAGED_BATCHES
 from decoders.analysis.doctor.records.early_timestamps import EARLY_TIMESTAMPS
 from decoders.analysis.doctor.refusal_findings import REFUSALS
 from decoders.analysis.doctor.refused.errors_with_codes import describe_other_successes
+from decoders.analysis.doctor.refused.explain_foreign_nodes import FOREIGN_NODES
 from decoders.analysis.doctor.refused.explain_positions_outside import explain_position_outside
 from decoders.analysis.doctor.refused.observe_refusals import SETTINGS
 from decoders.analysis.doctor.refused.refused_request_findings import (
@@ -588,6 +589,7 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
         *ADDED_PARTITIONS,
         *TOPOLOGY,
         *ENDED_LOCKS,
+        *FOREIGN_NODES,
         *PENDING_REVOCATIONS,
         *REPLICAS,
         _find_slow_brokers,

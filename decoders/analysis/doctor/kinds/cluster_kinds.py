@@ -135,6 +135,15 @@ CLUSTER_KINDS: Final[dict[str, FindingKind]] = {
         "stop it; correct controller.quorum.voters (or bootstrap.servers) where the addresses are wrong, else format"
         " its log.dirs anew with the id of its cluster (kafka-storage format -t {other})",
     ),
+    "cluster-anew": FindingKind(
+        WARNING,
+        "{who} {verb} another cluster id since {at}: {cluster}; it was {other} up to {until}, and {readers} {goes} on",
+        "likely the cluster was made anew (its log.dirs were lost or formatted), or the address leads to another one:"
+        " topics, records, committed offsets and producer ids of before are not there, though clients go on with what"
+        " they knew",
+        "find out who made it anew, or what moved the address (DNS, load balancer, port forward); if it was meant,"
+        " restart the clients that ran before, and look where their groups begin",
+    ),
     "election": FindingKind(
         WARNING,
         "controllers elect a leader ({nodes} ask for votes)",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoders.analysis.doctor.ids_and_logins.observe_addresses import observe_advertised_address
 from decoders.analysis.doctor.ids_and_logins.observe_ids_and_logins import observe_shared_addresses
+from decoders.analysis.doctor.refused.explain_foreign_nodes import name_input
 from decoders.analysis.doctor.refused.explain_single_codes import LISTENER_NOT_FOUND
 from decoders.analysis.doctor.topology.observe_topology import observe_missing_topic
 from decoders.analysis.exchange_facts import topic_of_element, view_or_empty
@@ -47,6 +48,7 @@ def observe_metadata(seen: Observations, exchange: Exchange, client: str) -> Non
         its = seen.get_or_make("cluster", exchange.connection_info.broker, cluster)
         its.count_answer(exchange)
         its.count_name("clients", client)
+        its.count_name("files", name_input(exchange))
     if nodes:
         listing = seen.get_or_make("listing")
         listing.count_answer(exchange)
