@@ -474,11 +474,11 @@ _DROPPED: Final = frozenset(
 
 
 def _share_a_version(one: Versions | None, other: Versions | None) -> bool:
-    return one is not None and other is not None and bool(one & other)
+    return one is not None and other is not None and not (one & other).is_empty
 
 
 def _version_bounds(versions: Versions | None) -> list[int] | None:
-    return [versions.low, versions.high] if versions else None
+    return None if versions is None or versions.is_empty else [versions.low, versions.high]
 
 
 def _release_of_java_client(software: Mapping[str, str | None] | None) -> str | None:

@@ -59,8 +59,13 @@ class Versions(NamedTuple):
     def __and__(self, other: Versions) -> Versions:
         return Versions(max(self.low, other.low), min(self.high, other.high))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the range has no version; compiled code has to ask for it, since it takes each pair for true."""
+        return self.low > self.high
+
     def __bool__(self) -> bool:
-        return self.low <= self.high
+        return not self.is_empty
 
     def __str__(self) -> str:
         if not self:

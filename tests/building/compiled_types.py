@@ -2,7 +2,8 @@
 
 Compiled code raises TypeError for an argument that is not of the declared class, which plain code takes: so a defect of
 the compiled wheel is seen without the minutes of a compiler. Judged are the classes of these modules, `str`, `bytes`,
-`int`, tuples by their length, and what is in a list; protocols and all else are taken as they are.
+`int`, tuples by their length, and what is in a list; protocols and all else are taken as they are. Compiled code also
+takes each NamedTuple for true, whatever its `__bool__` says: that is an error here.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sys
 import types
 import typing
 from collections import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final
@@ -137,12 +138,32 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
+def refuse_truth_of_pair(of: type, names: Collection[str]) -> None:
+    """Let the truth of a pair with a `__bool__` of its own be an error in modules of these names.
+
+    Compiled code looks at the length of a NamedTuple alone, so it takes each for true.
+    """
+    truth = of.__bool__  # type: ignore[attr-defined]  # the caller knows it
+
+    def judge_truth(value: object) -> bool:
+        if sys._getframe(1).f_globals["__name__"] in names:
+            raise TypeError(f"compiled code takes each {of.__qualname__} for true")
+        told: bool = truth(value)
+        return told
+
+    of.__bool__ = judge_truth  # type: ignore[attr-defined]
+
+
 def _install() -> None:
     from decoders.mypyc_modules import MODULES
 
-    early = [name for name in _Finder(MODULES)._names if name in sys.modules]
-    sys.meta_path.insert(0, _Finder(MODULES))
+    finder = _Finder(MODULES)
+    early = [name for name in finder._names if name in sys.modules]
+    sys.meta_path.insert(0, finder)
     assert not early, early
+    from decoders.schema.api_declaration import Versions
+
+    refuse_truth_of_pair(Versions, finder._names)
 
 
 _install()

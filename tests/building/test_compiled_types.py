@@ -12,13 +12,20 @@ import pytest
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 # Values that come from modules which are not compiled: copies of packets, rows of tables, parts of captures.
-FILES: Final = ("cli/test_cutting.py", "cli/test_overwriting.py", "pipeline/test_report.py", "analysis/test_folds.py")
+FILES: Final = (
+    "cli/test_cutting.py",
+    "cli/test_overwriting.py",
+    "pipeline/test_report.py",
+    "analysis/test_folds.py",
+    "analysis/test_client_compatibility.py",
+)
 PLUGIN: Final = "tests.building.compiled_types"
 # A module with one class and functions that take it, run as if it were one of those that are compiled.
 JUDGED: Final = """
 from __future__ import annotations
 import types
 from tests.building import compiled_types
+from decoders.schema.api_declaration import Versions
 
 class Row:
     def join(self, other: Row) -> Row:
@@ -27,7 +34,11 @@ class Row:
 def read(row: Row | None, pairs: list[tuple[int, str]] = [], out: list[tuple[int, str]] = []) -> object:
     return row
 
+def is_there(versions: object) -> bool:
+    return bool(versions)
+
 compiled_types.judge_module(__import__("sys").modules[__name__])
+compiled_types.refuse_truth_of_pair(Versions, [__name__])
 """
 
 
@@ -50,6 +61,7 @@ def _run(expression: str) -> str:
         ("Row().join(None)", "for other of Row.join; got <class 'NoneType'>"),
         ("read(None, [(1, 'a', 3)])", "for pairs of read; got <class 'list'>"),
         ("read(None, ())", "for pairs of read; got <class 'tuple'>"),
+        ("is_there(Versions(0, 1))", "compiled code takes each Versions for true"),
         ("read(row=1)", "for row of read; got <class 'int'>"),
     ],
 )
