@@ -89,9 +89,9 @@ class Slowest:
 
         The place is client, broker, the time in ns at which the connection began, the place in it and the time in ns.
         """
-        self._push_item(took, (*where, pack(kept_values)), kept_values)
+        self._keep_if_among_slowest(took, (*where, pack(kept_values)), kept_values)
 
-    def _push_item(self, took: int, place: _Place, kept_values: tuple[Any, ...]) -> None:
+    def _keep_if_among_slowest(self, took: int, place: _Place, kept_values: tuple[Any, ...]) -> None:
         item = (took, _Reversed(place), kept_values)
         if len(self._heap) < self.most:
             heappush(self._heap, item)
@@ -103,7 +103,7 @@ class Slowest:
         if (self.most, self.more, self._bodies is None) != (other.most, other.more, other._bodies is None):
             raise ValueError("lists of different lengths do not merge")
         for took, place, kept in other._heap:
-            self._push_item(took, place.place, kept)
+            self._keep_if_among_slowest(took, place.place, kept)
 
     def export(self) -> bytes:
         """The state, for `resume`."""
@@ -119,7 +119,7 @@ class Slowest:
             state_fields(place, str, str, int, int, int, bytes)
             bodies = () if self._bodies is None else (bytes,)
             state_fields(kept, *_KINDS, *(str | None for _ in self.more), *bodies)
-            self._push_item(took, place, kept)
+            self._keep_if_among_slowest(took, place, kept)
 
     def rows(self) -> list[Row]:
         """A row for each exchange, the slowest first, with keys of the exchange record."""

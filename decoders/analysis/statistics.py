@@ -526,10 +526,12 @@ class Statistics:
     def rows_of_groups(self) -> list[tuple[Row, GroupStatistics]]:
         """The rows with their groups."""
         groups, others, left_out = self._split_groups_with_rows()
-        found = [(self._make_row(key, group), group) for key, group in sort_by_key(groups)]
+        found = [(self._make_statistics_row(key, group), group) for key, group in sort_by_key(groups)]
         for time in sorted(others, key=lambda each: each or 0):
             key = tuple([time if at == self._time else None for at in range(len(self.by))])
-            found.append((self._make_row(key, others[time]) | {"others": left_out.estimate_count()}, others[time]))
+            found.append(
+                (self._make_statistics_row(key, others[time]) | {"others": left_out.estimate_count()}, others[time])
+            )
         return found
 
     def _split_groups_with_rows(self) -> _SplitGroups:
@@ -551,7 +553,7 @@ class Statistics:
                 self._add_to_others(others, key, group)
         return _SplitGroups(shown, others, left_out)
 
-    def _make_row(self, key: Key, group: GroupStatistics) -> Row:
+    def _make_statistics_row(self, key: Key, group: GroupStatistics) -> Row:
         row: Row = dict(zip(self.by, key, strict=True))
         timed = "time" in row
         if timed:

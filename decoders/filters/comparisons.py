@@ -13,7 +13,7 @@ from uuid import UUID
 from decoders.apis import NAMES, api
 from decoders.errors import FilterError
 from decoders.filters.filter_field_table import Kind, PacketSpan
-from decoders.filters.parse_literals import Network, TimeOfDay, read_value
+from decoders.filters.parse_literals import Network, TimeOfDay, parse_literal
 from decoders.filters.tokens import Word
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.parse_units import DAY_NS
@@ -42,7 +42,7 @@ SEEN_MAX: Final = 65536
 
 def make_equality_test(kind: Kind, word: Word) -> Test:
     """The test for `field == word`. Raises FilterError."""
-    wanted = read_value(kind, word)
+    wanted = parse_literal(kind, word)
     if isinstance(wanted, Network):
         return _make_address_test(wanted)
     if isinstance(wanted, TimeOfDay):
@@ -58,7 +58,7 @@ def make_equality_test(kind: Kind, word: Word) -> Test:
 def make_order_test(kind: Kind, sign: str, word: Word) -> Test:
     """The test for `field < word`, and for <=, > and >=. Raises FilterError."""
     compare = ORDER[sign]
-    wanted = read_value(kind, word)
+    wanted = parse_literal(kind, word)
     if isinstance(wanted, TimeOfDay):
         return lambda value: compare((value + wanted.offset_ns) % DAY_NS, wanted.ns)
     if not isinstance(wanted, int | float):

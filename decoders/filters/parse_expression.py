@@ -26,7 +26,7 @@ from decoders.filters.filter_field_table import (
     make_record_header_field,
 )
 from decoders.filters.number_comparison_words import NamedNumber, fold_word, words_of_number_set
-from decoders.filters.parse_literals import read_value
+from decoders.filters.parse_literals import parse_literal
 from decoders.filters.read_partitions_and_records import record_and_topic_paths
 from decoders.filters.tokens import Scanner, Word
 from decoders.protocol_facts.field_paths import FieldPathStep, parse_field_path
@@ -467,7 +467,7 @@ class _Parser:
         negated = bool(self._scan.read_keyword("not"))
         listed = self._scan.read_keyword("in", "like")
         if listed:
-            return _negate_node_if(negated, self._parse_list(listed, field))
+            return _negate_node_if(negated, self._parse_in_or_like_list(listed, field))
         if negated:
             raise self._scan.make_error('after "not" comes "in" or "like" here')
         begun = self._scan.at
@@ -487,7 +487,7 @@ class _Parser:
             raise FilterError(f"{field.name} has no order: {sign} is for numbers, sizes and times", begun + 1)
         return field.make_atom(comparisons.make_order_test(field.row.kind, sign, value))
 
-    def _parse_list(self, keyword: str, field: _FilterField) -> Node:
+    def _parse_in_or_like_list(self, keyword: str, field: _FilterField) -> Node:
         words = [self._scan.read_value()] if not self._scan.read_sign("(") else self._parse_values()
         if keyword == "in":
             return Any_([_make_atom_of_equality(field, word) for word in words])
@@ -682,7 +682,7 @@ def _make_atom_of_equality(field: _FilterField, word: Word) -> Node:
     if _is_word_for_null(field, word):
         return field.make_atom(_is_null) if field.row.kind == "record_content" else Not(field.make_atom(_is_any_value))
     test = comparisons.make_equality_test(field.row.kind, word)
-    keys = frozenset({read_value("api", word)}) if field.row.kind == "api" else None
+    keys = frozenset({parse_literal("api", word)}) if field.row.kind == "api" else None
     return field.make_atom(test, keys, needle=word.text, needle_is_value=True)
 
 

@@ -39,7 +39,7 @@ class Network(NamedTuple):
     port: str | None
 
 
-def read_value(kind: Kind, word: Word) -> Any:
+def parse_literal(kind: Kind, word: Word) -> Any:
     """The value of a word that is compared with a field of this kind. Raises FilterError."""
     return READERS[kind](word)
 

@@ -43,7 +43,7 @@ def find_structure_remarks(key: int, side: Side, plan: Plan, data: bytes, begin:
             continue
         kind_path = "groups[].protocol_type" if "groups" in path else "protocol_type"
         beside = [kind_path] if _has_field(plan, kind_path) else []
-        for place, at, size, kind in _find_values(plan, data, begin, path, *beside):
+        for place, at, size, kind in _find_values_with_offsets(plan, data, begin, path, *beside):
             text = _describe_odd_structure(name, data[at : at + size], consumer=kind == _CONSUMER)
             if text:
                 found.append(make_remark(side, "embedded", text, path=place, offset=at - _SIZE_FIELD))
@@ -83,7 +83,9 @@ def find_lz4_remarks(
 ) -> list[ExchangeRemark]:
     """The remarks on the LZ4 frames in the records of a body; `checksums`: they are decompressed for it."""
     found = []
-    for place, at, size, _ in _find_values(plan, data, begin, _RECORDS[key, side]) if (key, side) in _RECORDS else ():
+    for place, at, size, _ in (
+        _find_values_with_offsets(plan, data, begin, _RECORDS[key, side]) if (key, side) in _RECORDS else ()
+    ):
         for head in read_batch_heads((at, size), data):
             if head.magic == _MAGIC and head.codec == _LZ4:
                 packed = memoryview(data)[at + SIZE : at + head.size]
@@ -93,7 +95,9 @@ def find_lz4_remarks(
     return found
 
 
-def _find_values(plan: Plan, data: bytes, begin: int, path: str, *beside: str) -> Iterator[tuple[str, int, int, Any]]:
+def _find_values_with_offsets(
+    plan: Plan, data: bytes, begin: int, path: str, *beside: str
+) -> Iterator[tuple[str, int, int, Any]]:
     """The path with indices, offset and size of each value at a path, and the protocol type around it."""
     names = path.replace("[]", "").split(".")
     want = parse_wanted_paths(plan, [f"{path}:span", *beside])

@@ -82,7 +82,7 @@ def explain_number(number: int) -> list[Finding]:
     return list(dict.fromkeys(_explain_four_bytes(int.from_bytes(data, "big", signed=True), data)))
 
 
-def explain_size(number: int, *, named: bool = False) -> list[Finding]:
+def explain_number_read_as_size(number: int, *, named: bool = False) -> list[Finding]:
     """Findings about a number that was read as a size and whose bytes are nothing known; empty beyond 32 bits.
 
     Unless it was `named` a size, the number may be an API key as well: that of a Kerberos token is told.
@@ -184,9 +184,9 @@ def list_findings_about_log_line(line: str, *, alone: bool = False) -> list[Find
     if complains:
         strange = next((number for number in sizes if not 0 <= number <= SIZE_MAX), None)
         if strange is not None:
-            return explain_size(strange, named=True)
+            return explain_number_read_as_size(strange, named=True)
     if alone and sizes:
-        return explain_size(sizes[0], named=True)
+        return explain_number_read_as_size(sizes[0], named=True)
     return [] if sizes else _explain_other_numbers(line)
 
 
@@ -225,7 +225,7 @@ def _explain_shifted_size(line: str) -> list[Finding]:
         size = int(match[1]) + shift
         sign = "-" if shift < 0 else "+"
         said = f"; {why}: the size field was {match[1]} {sign} {abs(shift)} = {size}"
-        known = explain_number(size) or explain_size(size, named=True)
+        known = explain_number(size) or explain_number_read_as_size(size, named=True)
         return [each._replace(detail=each.detail + said) for each in known[:1]]
     return []
 

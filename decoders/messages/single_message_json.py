@@ -75,7 +75,7 @@ def make_concealer_of_message(alone: SingleMessage) -> Conceal | None:
     return make_concealer_of_exchange(_make_exchange_of_message(alone))
 
 
-def header_size(side: Side, key: int, version: int) -> int:
+def size_before_body(side: Side, key: int, version: int) -> int:
     """How many bytes `framed` puts before a body: the size field and a header."""
     return len(frame_body(b"", side, key, version))
 

@@ -71,7 +71,7 @@ class ScramLogin:
             raise Refusal("SASL_AUTHENTICATION_FAILED", f"no first message of {self._mechanism}")
         _, bare, user, nonce = found.groups()
         self._user = user.replace(b"=2C", b",").replace(b"=3D", b"=").decode("utf-8", "replace")
-        own = blake2b(b"%d" % self._cluster.next_number(), key=nonce[:64], digest_size=16).hexdigest()
+        own = blake2b(b"%d" % self._cluster.next_unique_number(), key=nonce[:64], digest_size=16).hexdigest()
         self._nonce = nonce + own.encode()
         self._salt = blake2b(user, digest_size=16).digest()
         first = b"r=%b,s=%b,i=%d" % (self._nonce, b64encode(self._salt), LEAST_ITERATIONS)

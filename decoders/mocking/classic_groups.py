@@ -94,7 +94,7 @@ class ClassicGroup:
         if instance is not None:
             member_id = self._replace_static_member(call, instance, member_id)
         elif not member_id:
-            member_id = f"{call.client_id or 'client'}-{self.cluster.next_number():012x}"
+            member_id = f"{call.client_id or 'client'}-{self.cluster.next_unique_number():012x}"
             if call.version >= _MEMBER_ID_REQUIRED_FROM:
                 self.promised = {name: at for name, at in self.promised.items() if at > self.cluster.now_ms}
                 self._refuse_if_full(len(self.promised))
@@ -149,7 +149,7 @@ class ClassicGroup:
             if known.id != member_id:
                 raise Refusal("FENCED_INSTANCE_ID")
             return member_id
-        fresh = f"{instance}-{self.cluster.next_number():012x}"
+        fresh = f"{instance}-{self.cluster.next_unique_number():012x}"
         if known is not None:
             for waiting in (known.joining, known.syncing):
                 if waiting is not None and waiting is not call:

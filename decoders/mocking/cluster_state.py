@@ -168,7 +168,7 @@ class MockCluster:
             if action is not None:
                 action()
 
-    def next_number(self) -> int:
+    def next_unique_number(self) -> int:
         """A number that nothing else in the cluster has."""
         self._numbers += 1
         return self._numbers

@@ -128,7 +128,7 @@ class ConsumerGroup:
     def _join_member(self, call: Call) -> _ConsumerMember:
         body = call.body
         instance = body["instance_id"]
-        member_id = body["member_id"] or f"member-{self.cluster.next_number():012x}"
+        member_id = body["member_id"] or f"member-{self.cluster.next_unique_number():012x}"
         before = next((each for each in self.members.values() if each.instance == instance), None) if instance else None
         if before is not None and before.id != member_id:
             if not before.away:

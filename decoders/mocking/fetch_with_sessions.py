@@ -79,7 +79,7 @@ class Fetches:
         wait_ms = min(body["max_wait_ms"], _WAIT_MAX_MS)
         if failed or not waiting.partitions or wait_ms <= 0 or size >= body["min_bytes"]:
             return self._build_response(waiting, answer)
-        number = self.cluster.next_number()
+        number = self.cluster.next_unique_number()
         waiting.timer = self.cluster.schedule(wait_ms, lambda: self._answer_at_timeout(number))
         self._waiting[number] = waiting
         return Outcome.WAIT
@@ -97,7 +97,7 @@ class Fetches:
                 return None, False
             while len(sessions) >= MOCK_SESSIONS_MAX:
                 sessions.popitem(last=False)
-            session = _Session(self.cluster.next_number(), 1, asked_partitions)
+            session = _Session(self.cluster.next_unique_number(), 1, asked_partitions)
             sessions[session.id] = session
             return session, False
         found = sessions.get(session_id)

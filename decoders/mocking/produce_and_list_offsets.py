@@ -34,7 +34,7 @@ def handle_produce(cluster: MockCluster, call: Call) -> ResponseBody | Outcome:
                 assert log is not None
                 assert found is not None
                 place = (found.name, asked["index"])
-                row["base_offset"] = _write_records(cluster, call, place, log, asked["records"])
+                row["base_offset"] = _append_records_to_log(cluster, call, place, log, asked["records"])
                 row["log_start_offset"] = log.start
             except Refusal as refusal:
                 refused = True
@@ -51,7 +51,7 @@ def _copy_topic_name_fields(topic: dict[str, Any]) -> dict[str, Any]:
     return {key: topic[key] for key in ("name", "topic", "topic_id") if key in topic}
 
 
-def _write_records(
+def _append_records_to_log(
     cluster: MockCluster, call: Call, place: TopicPartition, log: PartitionLog, data: bytes | None
 ) -> int:
     """Write the batches of a partition; returns the offset of the first. Raises Refusal."""

@@ -129,7 +129,7 @@ def list_prefix_heads(asked: bytes, answered: bytes, *, opened: bool = True) -> 
         if found and (not rest or not may_begin_prefix(rest, opened=True)):
             break
         try:
-            head = _read_head(rest, answered[answer_at:], opened=opened or bool(found))
+            head = _read_prefix_head(rest, answered[answer_at:], opened=opened or bool(found))
         except Malformed:
             if found:
                 break
@@ -139,7 +139,7 @@ def list_prefix_heads(asked: bytes, answered: bytes, *, opened: bool = True) -> 
     return found
 
 
-def _read_head(asked: bytes, answered: bytes, *, opened: bool) -> PrefixHead:
+def _read_prefix_head(asked: bytes, answered: bytes, *, opened: bool) -> PrefixHead:
     """The head at the beginning of what one side sends. Raises as `read_connection_prefix` does."""
     if not asked:
         raise Truncated("nothing yet")

@@ -114,7 +114,7 @@ _AT_ONCE: Final = PIECE * RECORD_BYTE_COST
 _new: Final = tuple.__new__  # half the cost of the class's own
 
 
-def read_records(rows: Iterator[Row]) -> list[Any]:
+def make_records_of_rows(rows: Iterator[Row]) -> list[Any]:
     """The rows of a batch as a list of Record: the form that the library uses."""
     return list(map(_new, repeat(Record), rows))
 
@@ -206,7 +206,7 @@ def read_batches(data: bytes | None, *, records: bool, budget: Budget | None = N
     return list(
         map(
             batch_from_fields,
-            read_batches_as_fields(bytes(data or b""), budget or Budget(), read_records if records else None),
+            read_batches_as_fields(bytes(data or b""), budget or Budget(), make_records_of_rows if records else None),
         )
     )
 

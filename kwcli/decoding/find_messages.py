@@ -16,7 +16,7 @@ from decoders.frames.explain_strange_bytes import explain_bytes
 from decoders.frames.read_and_judge_headers import HEAD, NO, REQUEST, YES, judge_request, read_request_head
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import Candidate, guess_request, guess_response
-from decoders.messages.single_message_json import SingleMessage, frame_body, header_size, is_readable_message
+from decoders.messages.single_message_json import SingleMessage, frame_body, is_readable_message, size_before_body
 from decoders.wire.format_and_escape_text import format_bytes
 from kwcli.decoding.read_inputs import InputBytes
 from kwcli.run_environment import Failure
@@ -127,7 +127,9 @@ def _read_as_frame_or_body(
         if each == "response" or _has_request_header(frame, key, version):
             yield SingleMessage(frame, each, key, version, _SIZE)
     for each in SIDES if side is None else (side,):
-        yield SingleMessage(frame_body(data, each, key, version), each, key, version, header_size(each, key, version))
+        yield SingleMessage(
+            frame_body(data, each, key, version), each, key, version, size_before_body(each, key, version)
+        )
 
 
 def _has_request_header(frame: bytes, key: int, version: int) -> bool:

@@ -10,7 +10,7 @@ from decoders.apis import NAMES, api
 from decoders.frames.explain_strange_bytes import explain_bytes
 from decoders.frames.explain_strange_numbers import (
     explain_number,
-    explain_size,
+    explain_number_read_as_size,
     list_findings_about_log_line,
     parse_number,
 )
@@ -135,7 +135,7 @@ def _explain_input(given: InputBytes, *, alone: bool) -> list[Finding]:
         found = explain_log_line(given.text, alone=alone) or _explain_text_that_is_no_bytes(given.text)
     elif not found:
         found = _explain_bytes(given.data)
-    return explain_size(number) if number is not None and not found else found
+    return explain_number_read_as_size(number) if number is not None and not found else found
 
 
 def explain_log_line(line: str, *, alone: bool) -> list[Finding]:

@@ -310,7 +310,7 @@ def test_significant_digits(value: float, digits: int, rounded: float) -> None:
 
 def row(change: str = "slower", **about: Any) -> dict[str, Any]:
     usual = {"metric": "latency", "api": "Fetch", "ratio": 2.0, "delta": 1.0, "significant": True, "p": 0.0}
-    return compared._make_row(change, **usual | about)
+    return compared._make_difference_row(change, **usual | about)
 
 
 @pytest.mark.parametrize(
@@ -352,7 +352,7 @@ def test_the_gravest_come_first_then_the_largest_effect() -> None:
         row("new-client", client_id="x", count_before=1, count_after=1, ratio=None, metric=None),
         row("new-error", error="F", ratio=None, metric=None),
     ]
-    ordered = sorted(rows, key=compared._rank_row)
+    ordered = sorted(rows, key=compared._rank_difference_row)
     assert [each["client_id"] or each["error"] for each in ordered] == ["F", "x", "y", "z", "a", "b", "c", "E", "d"]
     assert len(set(CHANGES)) == len(CHANGES) == 19
 

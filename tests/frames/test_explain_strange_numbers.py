@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from decoders.frames.explain_strange_numbers import SIZE_MAX, explain_number, explain_size
+from decoders.frames.explain_strange_numbers import SIZE_MAX, explain_number, explain_number_read_as_size
 
 
 @pytest.mark.parametrize(
@@ -62,4 +62,4 @@ def test_the_bytes_of_a_number(number: int, found: list[tuple[str, str]]) -> Non
     ],
 )
 def test_a_size_is_possible_or_not(number: int, found: list[str]) -> None:
-    assert [each.detail for each in explain_size(number)] == found
+    assert [each.detail for each in explain_number_read_as_size(number)] == found

@@ -32,4 +32,4 @@ def test_a_note_is_for_users_once() -> None:
     for text in ("a", "b", "a"):
         cluster.add_note_for_user(text)
     assert cluster.notes == ["a", "b"]
-    assert len({cluster.next_number() for _ in range(3)}) == 3
+    assert len({cluster.next_unique_number() for _ in range(3)}) == 3

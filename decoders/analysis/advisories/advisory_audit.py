@@ -182,7 +182,7 @@ class AdvisoryAudit:
                 brokers.setdefault(use.broker, _Times()).add(use)
         for broker, times in brokers.items():
             rows += self._judge_broker(broker, offers.get(broker), times, findings)
-        return sorted(rows, key=_rank_row)
+        return sorted(rows, key=_rank_advisory_row)
 
     def _find_attacks(self, offers: Mapping[str, Mapping[int, Versions]]) -> list[Row]:
         listed = {(broker, key): its for broker, offered in offers.items() for key, its in offered.items()}
@@ -220,7 +220,7 @@ class AdvisoryAudit:
             its._replace(why=f"{its.why}{_describe_further_conditions(its.advisory, mechanisms)}{doing}")
             for its in judged
         ]
-        yield from _make_rows(told, rest, about, own, _CLIENT_SIGNS)
+        yield from _make_advisory_rows(told, rest, about, own, _CLIENT_SIGNS)
 
     def _mechanism_names_of_subject(self, kind: str, subject: str) -> frozenset[str]:
         its = self._seen.get_observation("mechanisms", kind, subject)
@@ -251,10 +251,10 @@ class AdvisoryAudit:
         else:
             rest = "unknown", "not seen: which versions it offers"
         own = [row for row in findings if row.get("broker") == broker]
-        yield from _make_rows(judged, rest, about, own, _BROKER_SIGNS)
+        yield from _make_advisory_rows(judged, rest, about, own, _BROKER_SIGNS)
 
 
-def _rank_row(row: Row) -> tuple[Any, ...]:
+def _rank_advisory_row(row: Row) -> tuple[Any, ...]:
     """Findings first, then by verdict; clients before brokers, the newest advisory first."""
     number = _ORDER.get(row["id"], len(_ORDER))
     name = row["client_id"] if row["broker"] is None else row["broker"]
@@ -267,7 +267,7 @@ _CLIENT_SIGNS: Final = tuple(each for each in ADVISORIES if each.signs and "clie
 _BROKER_SIGNS: Final = tuple(each for each in ADVISORIES if each.signs and "broker" in each.where)
 
 
-def _make_rows(
+def _make_advisory_rows(
     judged: Iterable[_Judged],
     rest: tuple[str, str],
     about: Row,
@@ -286,9 +286,9 @@ def _make_rows(
         sign, shown = seen.get(its.advisory.id, (None, []))
         # Another library, or a release that is mended, may have the same damage from another cause.
         verdict = "affected" if sign == "damage" and its.verdict != "not_affected" else its.verdict
-        yield _make_row(its.advisory, verdict, its.why, sign, shown, about)
+        yield _make_advisory_row(its.advisory, verdict, its.why, sign, shown, about)
     if not rows or rest[0] == "unknown":
-        yield _make_row(None, *rest, None, [], about)
+        yield _make_advisory_row(None, *rest, None, [], about)
 
 
 def _find_gravest_sign(advisory: Advisory, findings: list[Row]) -> tuple[Sign | None, list[Row]]:
@@ -297,7 +297,7 @@ def _find_gravest_sign(advisory: Advisory, findings: list[Row]) -> tuple[Sign | 
     return max((advisory.signs[row["id"]] for row in shown), key=SIGNS.index, default=None), shown
 
 
-def _make_row(
+def _make_advisory_row(
     advisory: Advisory | None, verdict: str, why: str, sign: Sign | None, findings: list[Row], about: Row
 ) -> Row:
     return {

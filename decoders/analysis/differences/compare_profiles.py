@@ -100,7 +100,7 @@ def compare_profiles(before: TrafficProfile, after: TrafficProfile) -> list[Row]
         if each.row is not None
     ]
     rows = [row for row in rows if row["significant"] or row["change"] in _PRESENCE]
-    return sorted(_drop_repeated_rows(rows), key=_rank_row)
+    return sorted(_drop_repeated_rows(rows), key=_rank_difference_row)
 
 
 def _drop_repeated_rows(rows: list[Row]) -> Iterator[Row]:
@@ -134,14 +134,14 @@ def _makes_up_most_of_broker(client: Row, broker: Row) -> bool:
 _PRESENCE: Final = frozenset(f"{word}-{kind}" for word in ("new", "gone") for kind in (*_KINDS, "error"))
 
 
-def _rank_row(row: Row) -> tuple[Any, ...]:
+def _rank_difference_row(row: Row) -> tuple[Any, ...]:
     # The ratio, weighed by how many of the values are beyond those of the other side.
     effect = abs(log(row["ratio"]) * row["delta"]) if row["ratio"] else float(row["count_before"] + row["count_after"])
     names = [str(row[key]) for key in ("client_id", "broker", "api", "topic", "group", "error", "metric")]
     return not row["significant"], _RANK_OF[row["change"]], -effect, names
 
 
-def _make_row(change: str, **about: Any) -> Row:
+def _make_difference_row(change: str, **about: Any) -> Row:
     nothing: Row = dict.fromkeys(
         ("client_id", "broker", "api", "topic", "group", "error", "metric", "unit", "before", "after", "ratio", "delta")
     )
@@ -169,7 +169,10 @@ def _find_one_sided_things(before: TrafficProfile, after: TrafficProfile) -> Ite
             "count_after": 0 if gone else sum(slices.values()),
         }
         yield _TestedDifference(
-            _make_row(f"{'gone' if gone else 'new'}-{kind}", **dict(zip(keys, names, strict=True)), **counts), p
+            _make_difference_row(
+                f"{'gone' if gone else 'new'}-{kind}", **dict(zip(keys, names, strict=True)), **counts
+            ),
+            p,
         )
 
 
@@ -190,7 +193,7 @@ def _compare_software_acks_and_versions(before: TrafficProfile, after: TrafficPr
             about = dict(zip(("client_id", "api"), names, strict=False))
             texts = {"before": ", ".join(sorted(one)), "after": ", ".join(sorted(other))}
             counts = {"count_before": sum(one.values()), "count_after": sum(other.values())}
-            yield _TestedDifference(_make_row(change, **about, **texts, **counts), 0.0)
+            yield _TestedDifference(_make_difference_row(change, **about, **texts, **counts), 0.0)
 
 
 def _count_last_names_by_rest(profile: TrafficProfile, kind: str) -> dict[tuple[str, ...], dict[str, int]]:
@@ -233,7 +236,7 @@ def _compare_metric(
         yield _TestedDifference(None, p)
     else:
         yield _TestedDifference(
-            _make_row(
+            _make_difference_row(
                 _WORDS[metric][medians[1] < medians[0]],
                 **about,
                 metric=metric,
@@ -272,7 +275,7 @@ def _compare_rates(
         yield _TestedDifference(None, p)
         return
     yield _TestedDifference(
-        _make_row(
+        _make_difference_row(
             _WORDS["rate"][rates[1] < rates[0]],
             client_id=client_and_api[1],
             api=client_and_api[2],

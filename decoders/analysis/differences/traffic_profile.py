@@ -196,11 +196,11 @@ class TrafficProfile:
         self.first, self.last, self.count, self.left_out, self.shift = state_fields(times, *[int] * 5)
         for item in things:
             thing, slices = state_fields(item, tuple, dict)
-            self.things[_read_names(thing)] = _read_slices(slices)
+            self.things[_resume_names(thing)] = _resume_slices(slices)
         for item in measured:
             key, *parts = state_fields(item, tuple, dict, dict, dict)
-            values = self.measured[_read_names(key)] = MeasuredValues()
-            values.bins, values.counts, values.sums = map(_read_slices, parts)
+            values = self.measured[_resume_names(key)] = MeasuredValues()
+            values.bins, values.counts, values.sums = map(_resume_slices, parts)
 
 
 # API key → the paths of partitions' records, and of their ends.
@@ -231,11 +231,11 @@ def _may_have_waited(exchange: Exchange) -> bool:
     return True
 
 
-def _read_names(names: Any) -> tuple[str, ...]:
+def _resume_names(names: Any) -> tuple[str, ...]:
     return tuple(state_fields(names, *[str] * len(names)))
 
 
-def _read_slices(slices: Any) -> Slices:
+def _resume_slices(slices: Any) -> Slices:
     for item in slices.items():
         state_fields(item, int, int)
     made: Slices = slices

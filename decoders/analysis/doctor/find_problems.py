@@ -130,14 +130,14 @@ def diagnose(
         for cause in some:
             effects[cause].append(rows[place])
     roots = {place: some[0] for place, some in causes.items()}
-    ordered = sort_by_cause([(row, roots.get(place)) for place, row in enumerate(rows)], _rank_row)
+    ordered = sort_by_cause([(row, roots.get(place)) for place, row in enumerate(rows)], _rank_finding_row)
     for cause, its in effects.items():
-        its.sort(key=_rank_row)
+        its.sort(key=_rank_finding_row)
         rows[cause]["consequences"] = [{"id": each["id"], "title": each["title"]} for each in its]
     return ordered
 
 
-def _rank_row(row: Row) -> tuple[int, int, int, str, str]:
+def _rank_finding_row(row: Row) -> tuple[int, int, int, str, str]:
     return SEVERITIES.index(row["severity"]), _LAST.get(row["id"], 1), -row["count"], row["id"], row["title"]
 
 

@@ -54,7 +54,7 @@ def _find_batches_written_twice(lives: LivesOfRecords, where: TopicPartition) ->
         first, *copies = (its[offset] for offset in sorted(its))
         for copy in copies:
             why = f"sequence {first.sequence} of producer id {first.producer} is at both offsets"
-            yield _make_row(lives, where, (first.first, copy.first, first.records), (first, copy), why)
+            yield _make_duplicate_row(lives, where, (first.first, copy.first, first.records), (first, copy), why)
 
 
 def _has_batch_at_two_offsets(tables: list[PartitionTables]) -> bool:
@@ -124,13 +124,13 @@ def _make_rows_of_runs(
         if run and not follows:
             first, copy = run[0]
             why = "key, value and create time are the same, and it was sent again"
-            yield _make_row(lives, where, (first.offset, copy.offset, len(run)), (first, copy), why)
+            yield _make_duplicate_row(lives, where, (first.offset, copy.offset, len(run)), (first, copy), why)
             run = []
         if pair is not None:
             run.append(pair)
 
 
-def _make_row(
+def _make_duplicate_row(
     lives: LivesOfRecords,
     where: TopicPartition,
     span: tuple[int, int, int],

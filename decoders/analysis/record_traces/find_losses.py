@@ -60,7 +60,7 @@ def find_losses(lives: LivesOfRecords) -> Iterator[Row]:
             for low, high in _find_unread_ranges(lives, where, passage, unknown):
                 if writes is None:
                     writes = [write for write in _sorted_rows_of_table(lives, where, "writes") if write.first >= 0]
-                yield from _make_rows(lives, where, group, passage, (low, high), writes)
+                yield from _make_loss_rows(lives, where, group, passage, (low, high), writes)
 
 
 def _sorted_rows_of_table(lives: LivesOfRecords, where: TopicPartition, table: str) -> list:  # type: ignore[type-arg]  # of any kind of rows
@@ -119,7 +119,7 @@ def _find_unread_ranges(
         at = max(at, end)
 
 
-def _make_rows(
+def _make_loss_rows(
     lives: LivesOfRecords, where: TopicPartition, group: str, passage: _Passage, gap: Span, writes: list[Write]
 ) -> Iterator[Row]:
     """A row for each run of acknowledged records in a gap."""

@@ -30,7 +30,7 @@ class _Try(NamedTuple):
 def find_misrouted(lives: LivesOfRecords) -> Iterator[Row]:
     """A row for each batch that was misrouted, in the order of time."""
     for misrouted in find_misrouted_batches(_iterate_sent_batches(lives)):
-        yield _make_row(lives, misrouted)
+        yield _make_misrouted_row(lives, misrouted)
 
 
 def _iterate_sent_batches(lives: LivesOfRecords) -> Iterator[SentBatch]:
@@ -59,7 +59,7 @@ def _explain_misrouted_batch(misrouted: MisroutedBatch) -> str:
     return f"{why}, and its sequence does not follow here" if misrouted.sure else why
 
 
-def _make_row(lives: LivesOfRecords, misrouted: MisroutedBatch) -> Row:
+def _make_misrouted_row(lives: LivesOfRecords, misrouted: MisroutedBatch) -> Row:
     batch, right = misrouted.batch, misrouted.rightful
     source: _Try = batch.source
     return {

@@ -270,7 +270,7 @@ class LivesOfRecords:
         """The row of a record that has an offset."""
         partition = self.rows_of_partition(where)
         writes = self._find_tries(partition, offset)
-        return self._make_row(where, offset, partition, writes)
+        return self._make_life_row(where, offset, partition, writes)
 
     def make_rows_without_offset(self, where: TopicPartition) -> Iterator[Row]:
         """Rows for batches with records that are asked for, of which nothing tells the offset."""
@@ -279,7 +279,7 @@ class LivesOfRecords:
         asked = self._index.list_asked_batches_without_offset(where[1], self._names_of_topic(where[0]))
         for identity, tries in partition.by_identity.items():
             if identity not in its and (asked is None or identity in asked) and all(write.first < 0 for write in tries):
-                yield self._make_row(where, None, partition, tries)
+                yield self._make_life_row(where, None, partition, tries)
 
     def _find_tries(self, partition: _PartitionRows, offset: int) -> list[Write]:
         """All tries to write the batch of a record: those given its offset, and those known again by their batch."""
@@ -291,7 +291,7 @@ class LivesOfRecords:
         found = {*placed, *(write for one in its if one is not None for write in partition.by_identity.get(one, ()))}
         return sorted(found)
 
-    def _make_row(
+    def _make_life_row(
         self, where: TopicPartition, offset: int | None, partition: _PartitionRows, writes: list[Write]
     ) -> Row:
         index = None if offset is None else _index_in_batch(partition, writes, offset)

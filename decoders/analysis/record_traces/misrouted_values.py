@@ -88,7 +88,7 @@ class MisroutedValues:
         array = RECORD_ARRAYS[key]
         raw = exchange.raw(array.side)
         firsts: dict[tuple[str, int], int | None] = {}
-        for where, records in self._list_records(exchange, array):
+        for where, records in self._list_records_fields_by_partition(exchange, array):
             if self._without_schemas.may_have_matches(where[0], records, raw, None, self._may_batch_name_schema):
                 if key == PRODUCE:
                     firsts = firsts or self._read_first_offsets(exchange)
@@ -98,7 +98,9 @@ class MisroutedValues:
                 else:
                     self._add_records(exchange, where, records, None)
 
-    def _list_records(self, exchange: Exchange, array: TopicArray) -> list[tuple[tuple[str, int], Any]]:
+    def _list_records_fields_by_partition(
+        self, exchange: Exchange, array: TopicArray
+    ) -> list[tuple[tuple[str, int], Any]]:
         """Each partition with its records field, if it has one with bytes."""
         found = []
         for element in structs_at(exchange.view(array.side), array.topics):

@@ -30,13 +30,15 @@ class RecordTraces(RecordFold):
 
     def make_rows(self, lives: LivesOfRecords) -> list[Row]:
         """A row for each record that is asked for."""
-        found = [lives.make_row(where, offset) for where, offset in self._list_records(lives)[:RECORDS_TRACED_MAX]]
+        found = [
+            lives.make_row(where, offset) for where, offset in self._list_asked_records(lives)[:RECORDS_TRACED_MAX]
+        ]
         if not isinstance(self.asked, AskedOffsets):
             for where in sorted(lives.tables):
                 found += lives.make_rows_without_offset(where)
         return found
 
-    def _list_records(self, lives: LivesOfRecords) -> list[tuple[TopicPartition, int]]:
+    def _list_asked_records(self, lives: LivesOfRecords) -> list[tuple[TopicPartition, int]]:
         """Partition and offset of the records."""
         asked = self.asked
         names = lives.names

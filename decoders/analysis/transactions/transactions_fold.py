@@ -316,7 +316,7 @@ class Transactions(Portraits):
             elif each.place in self._counted_partitions():
                 nameless.setdefault((each.producer_id, each.epoch), []).append(each)
         rows = [
-            self._make_row(name, portrait, timelines[name], by_name.get(name, []))
+            self._make_row_of_transactional_id(name, portrait, timelines[name], by_name.get(name, []))
             for (name,), portrait in sorted(found.items())
         ]
         for producer, its in sorted(nameless.items()):
@@ -325,7 +325,7 @@ class Transactions(Portraits):
             rows.append(row | _EMPTY | times)
         if count:
             empty = TransactionTimeline([], [], None)
-            rows.append(self._make_row(None, others, empty, []) | {"others": count})
+            rows.append(self._make_row_of_transactional_id(None, others, empty, []) | {"others": count})
         return rows
 
     def _counted_partitions(self) -> set[TopicPartition]:
@@ -353,7 +353,7 @@ class Transactions(Portraits):
         made.settle_open_transaction(self._last_ns)
         return made
 
-    def _make_row(
+    def _make_row_of_transactional_id(
         self, name: str | None, portrait: Portrait, timeline: TransactionTimeline, held: list[HeldPartition]
     ) -> Row:
         events = self._events.get(name or "")
