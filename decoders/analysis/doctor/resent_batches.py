@@ -465,8 +465,11 @@ class SentBatches:
         A log gives each offset once, so it was cut off in between; or these are two logs.
         """
         doubtful = self._find_places_with_steps_back()
-        placed: dict[tuple[str | None, Any], list[tuple[int, int, int, SentAgain]]] = {}
-        for number, its in self._list_all_batches() if doubtful else ():
+        placed: dict[tuple[str | None, Any], list[tuple[int, int, int, SentOnce | SentAgain]]] = {}
+        for number, once in self._once.items() if doubtful else ():
+            if once.place in doubtful and once.offset >= 0:
+                placed.setdefault(once.place, []).append((once.offset, once.offset + once.head[12], number, once))
+        for number, its in self._others.items() if doubtful else ():
             where = its.topic, its.place[0]
             if where in doubtful and its.offsets is not None and its.offsets[0] == its.offsets[1]:
                 placed.setdefault(where, []).append((its.offsets[0], its.offsets[0] + its.records, number, its))
@@ -475,15 +478,17 @@ class SentBatches:
             last = some[0]
             for each in some[1:]:
                 if each[0] < last[1]:
-                    first, second = sorted((last[3], each[3]), key=lambda its: (its.ended or 0, *_rank_try(its)))
+                    pair = (SentAgain.of_try(one) if isinstance(one, SentOnce) else one for one in (last[3], each[3]))
+                    first, second = sorted(pair, key=lambda its: (its.ended or 0, *_rank_try(its)))
                     yield first, second
-                last = max(last, each, key=lambda its: its[1])
+                if each[1] > last[1]:
+                    last = each
 
     def _find_places_with_steps_back(self) -> set[tuple[str | None, Any]]:
         """Partitions in which a batch has an offset before the end of one that was seen earlier."""
         ends: dict[tuple[str | None, Any], int] = {}
         found = set()
-        accepted = [(its.place, its.offset, its.head[12]) for its in self._once.values() if its.offset >= 0]
+        accepted = [(place, offset, head[12]) for head, _, place, _, _, offset in self._once.values() if offset >= 0]
         for its in self._others.values():
             if its.offsets is not None:
                 accepted.append(((its.topic, its.place[0]), its.offsets[0], its.records))
