@@ -18,7 +18,9 @@ from decoders.protocol_facts.api_keys import (
 )
 from decoders.records.encode_batches import encode_batch
 from decoders.records.record_and_batch import Batch, Record
-from tests.analysis.record_scenes import batch_of
+from tests.analysis.identity_scenes import commit
+from tests.analysis.record_scenes import batch_of, put
+from tests.analysis.refusal_scenes import committed_at
 from tests.analysis.scenes import BEGUN, MS, NS, Scene
 
 INVALID_EPOCH, CONSUMER_GROUP_HEARTBEAT = 47, 68
@@ -157,6 +159,26 @@ def shared_quota(small: int, large: int, *, name: str = "rdkafka", hosts: int = 
     return scene
 
 
+def new_compression(*, version: int = 8, reads: float = 10, codec: str = "zstd", until: int = 40) -> Scene:
+    """A producer that compresses otherwise from 10 s on, and a member that fetches up to a time and commits on.
+
+    Another client reads all.
+    """
+    scene = Scene()
+    for second in range(until):
+        its = codec if second >= 10 else "lz4"
+        put(scene, second, batch_of(50, codec=its), second * 50, client="intake")
+        data = batch_of(50, first=second * 50, codec=its)
+        part = {"partition_index": 0, "high_watermark": (second + 1) * 50, "records": data}
+        asked = {"topics": [{"topic": "orders", "partitions": [{"partition": 0, "fetch_offset": second * 50}]}]}
+        answer = {"responses": [{"topic": "orders", "partitions": [part]}]}
+        if second <= reads:
+            scene.ask(second + 0.5, (FETCH, version), asked, answer, client="indexer")
+        scene.ask(second + 0.5, (FETCH, 11), asked, answer, client="stats")
+        commit(second + 0.6, scene, "indexer", 0, topics=committed_at(50 * min(second, round(reads))))
+    return scene
+
+
 CLIENT_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("transaction-expired", late_commits(1, 8.2, 8.2), "error"),
@@ -198,12 +220,29 @@ CLIENT_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         "10.0.0.9:9092 throttles shop for up to 900ms; 10.0.0.2, 10.0.0.1 have this client id, and so likely one q",
     ),
     ("throttled", shared_quota(100, 0, hosts=1, name="shop"), "warning", "throttles shop: 9s in all, 900ms at most"),
+    (
+        *("codec-too-new", new_compression(), "error"),
+        "indexer gets batches of orders compressed with zstd, and asks with Fetch 8: zstd needs Fetch 10; it has"
+        " fetched nothing since 14:13:30 UTC, and is there to the end; intake writes them since 14:13:30 UTC, and",
+    ),
+    ("codec-too-new", new_compression(reads=11, until=16), "warning", "Fetch 10; intake writes them since 14:13:30"),
+    ("codec-too-new", new_compression(reads=40), "note", "; it reads on behind them; intake writes them since"),
+    (
+        *("group-behind", new_compression(version=11), "warning"),
+        "group billing stands still on orders: indexer fetches nothing since 14:13:30 UTC, while 50.0 records a second"
+        " are written; it is 1,500 behind at the end",
+    ),
     ("revocation-pending", slow_revocation(second=False, reads=34), "warning", "confirmed it to the end, for 14s"),
 ]
-CLIENT_BESIDES: Final[dict[str, set[str]]] = {"timestamps-early": {"offset-out-of-range"}}
+CLIENT_BESIDES: Final[dict[str, set[str]]] = {
+    "timestamps-early": {"offset-out-of-range"},
+    "codec-too-new": {"group-behind"},
+}
 CLIENT_NEAR: Final[list[tuple[str, Scene]]] = [
     ("transaction-expired", late_commits(3, 2, 3)),
     ("throttled", shared_quota(1, 200, waits=40)),
+    ("codec-too-new", new_compression(codec="gzip")),
+    ("codec-too-new", new_compression(version=11)),
     ("timestamps-early", stamped(BEGUN // NS, appended=True)),
     ("timestamps-early", stamped(BEGUN // MS - 9 * 365 * 86_400_000)),  # records of nine years ago are copied
     ("timestamps-early", stamped(631_152_000_000, batches=2)),

@@ -438,8 +438,8 @@ REFUSAL_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     ("transaction-expired", transactions(9, 1, 1), "warning", "a transaction of tx (settle) was open for more than 8"),
     (
         *("codec-too-new", zstd_read(4), "note"),
-        "export gets batches of orders compressed with zstd, and asks with Fetch 4: zstd needs Fetch 10; terraform set"
-        " compression.type=zstd at ",
+        "export gets batches of orders compressed with zstd, and asks with Fetch 4: zstd needs Fetch 10; it reads"
+        " on behind them; terraform set compression.type=zstd at ",
     ),
     ("codec-too-new", zstd_read(4, again=3), "error", "; it fetches the same records again and again; terraform set "),
     (

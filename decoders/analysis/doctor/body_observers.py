@@ -208,6 +208,9 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
                     seen.sampled_keys.add_batch(seen, client, (topic, number), raw, head)
                 if codec == "none":
                     plain += its_size
+                elif codec == "zstd" and not its.is_zstd_known:
+                    its.is_zstd_known = True
+                    seen.get_or_make("zstd-written", topic, client).count_occurrence_at(time_ns)
                 if code or magic < 2 or not sound or newest is None or not EARLIEST_MS <= newest <= now_ms:
                     packed_refused |= _observe_batch_head(seen, exchange, client, place, (head, code))
             if size and number is not None:
@@ -372,6 +375,7 @@ def _observe_fetched_partition(
         unread = seen.get_or_make("codec-too-new", client, topic, "zstd")
         unread.count_exchange(exchange)
         unread.count_name("versions", str(exchange.api_version))
+        unread.count_name("partitions", str(number))
     if position is None:
         return False
     address = exchange.connection_info.client

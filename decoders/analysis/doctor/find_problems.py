@@ -56,16 +56,15 @@ from decoders.analysis.doctor.position_findings import (
 )
 from decoders.analysis.doctor.records.damaged_batches import DAMAGED_BATCHES
 from decoders.analysis.doctor.records.early_timestamps import EARLY_TIMESTAMPS
+from decoders.analysis.doctor.records.new_codecs import count_repeated_offsets, find_readers_too_old_for_codec
 from decoders.analysis.doctor.refusal_findings import REFUSALS
 from decoders.analysis.doctor.refused.errors_with_codes import describe_other_successes
 from decoders.analysis.doctor.refused.explain_foreign_nodes import FOREIGN_NODES
 from decoders.analysis.doctor.refused.explain_positions_outside import explain_position_outside
 from decoders.analysis.doctor.refused.observe_refusals import SETTINGS
 from decoders.analysis.doctor.refused.refused_request_findings import (
-    count_repeated_offsets,
     explain_errors,
     explain_refusal,
-    find_readers_too_old_for_codec,
 )
 from decoders.analysis.doctor.sequence_findings import SEQUENCES, describe_broken_sequence
 from decoders.analysis.doctor.topology.topology_findings import TOPOLOGY, is_created_unasked

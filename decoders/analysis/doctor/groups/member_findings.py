@@ -21,6 +21,7 @@ from decoders.analysis.doctor.diagnosis_input import (
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
+from decoders.analysis.doctor.records.new_codecs import find_last_fetch
 from decoders.analysis.doctor.refused.explain_positions_outside import explain_partition_position_outside
 from decoders.analysis.doctor.refused.refused_request_findings import describe_change
 from decoders.named_tuple import NamedTuple
@@ -144,8 +145,33 @@ def _find_groups_behind(case: Case) -> Iterator[Found]:
             if not whole.count:
                 continue  # what its members fetch is not in the capture
             about: dict[str, Any] = {"group": group, "topic": topic, "clients": clients[:LISTED]}
-            about |= {"pace": f"{pace:,.1f}", "comes": f"{comes:,.1f}", "behind": f"{behind:,}"}
+            about |= {"behind": f"{behind:,}", **_describe_pace(case, topic, clients, (pace, comes))}
             yield case.make_finding("group-behind", whole, **about)
+
+
+def _describe_pace(case: Case, topic: str | None, clients: list[str], paces: tuple[float, float]) -> dict[str, str]:
+    """Words for a group that is behind: that it stands still, or how fast it is; why, and what to do.
+
+    `paces`: how many records a second it commits, and how many are written.
+    """
+    pace, comes = paces
+    named, who = escape_for_sentence(topic), escape_for_sentence(clients)
+    stopped = find_last_fetch(case, clients)
+    if stopped:
+        does, verb = ("fetches", "is") if len(clients) == 1 else ("fetch", "are")
+        return {
+            "what": f"stands still on {named}: {who} {does} nothing since {format_clock(stopped)}, while"
+            f" {comes:,.1f} records a second are written",
+            "why": f"{who} {verb} there, and ask{'s' if len(clients) == 1 else ''} for no records: likely stuck with"
+            " those that came last, or in a wait for something else",
+            "remedy": f"look into the log of {who}, and at what its threads do",
+        }
+    return {
+        "what": f"falls behind on {named}: it commits {pace:,.1f} records a second, {comes:,.1f} are written",
+        "why": f"likely its members ({who}) handle records more slowly than producers write them, or one of them is"
+        " stuck",
+        "remedy": "do less work for each record, add members (and partitions), or find what they wait for",
+    }
 
 
 def _estimate_records(records: Observation, begin_ns: int, end_ns: int) -> float:

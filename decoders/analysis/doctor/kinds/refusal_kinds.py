@@ -49,10 +49,9 @@ REFUSAL_KINDS: Final[dict[str, FindingKind]] = {
     ),
     "group-behind": FindingKind(
         WARNING,
-        "group {group} falls behind on {topic}: it commits {pace} records a second, {comes} are written; it is {behind}"
-        " behind at the end",
-        "likely its members ({clients}) handle records more slowly than producers write them, or one of them is stuck",
-        "do less work for each record, add members (and partitions), or find what they wait for",
+        "group {group} {what}; it is {behind} behind at the end",
+        "{why}",
+        "{remedy}",
     ),
     "answer-too-large": FindingKind(
         ERROR,
@@ -90,12 +89,12 @@ REFUSAL_KINDS: Final[dict[str, FindingKind]] = {
         "ask who did that and why; set the offsets again if it was a mistake",
     ),
     "codec-too-new": FindingKind(
-        NOTE,
+        WARNING,
         "{client}{of_group} gets batches of {topic} compressed with {codec}, and asks with Fetch {version}: {codec}"
         " needs Fetch {least}{stuck}{changed}",
         "the client is likely older than {codec} and cannot read them: it fails at each such batch, or passes over its"
         " records",
-        "upgrade the client, or set compression.type of the topic back to what it reads (batches that are there stay as"
-        " they are)",
+        "upgrade the client, or have producers compress as it can read (compression.type of theirs, or of the topic);"
+        " batches that are there stay as they are: it has to pass them (set its offsets) or be upgraded",
     ),
 }

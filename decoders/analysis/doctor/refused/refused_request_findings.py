@@ -7,8 +7,7 @@ same topic, group, user or client shortly before, and who else does the same wit
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import (
@@ -37,7 +36,6 @@ from decoders.analysis.doctor.refused.explain_single_codes import explain_single
 from decoders.analysis.doctor.refused.explain_stuck_transactions import explain_stuck_transactions
 from decoders.analysis.doctor.refused.observe_changes import ENTITY_SEPARATOR
 from decoders.analysis.doctor.refused.observe_refusals import (
-    FETCH_OF_ZSTD,
     SETTINGS,
     TOO_LARGE,
     UNSUPPORTED_COMPRESSION,
@@ -51,7 +49,7 @@ from decoders.protocol_facts.api_keys import (
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.format_and_escape_text import describe_duration, format_size
 
-__all__ = ["describe_change", "explain_errors", "explain_refusal", "find_readers_too_old_for_codec"]
+__all__ = ["describe_change", "explain_errors", "explain_refusal"]
 
 _NOT_AVAILABLE: Final = 15
 _UNKNOWN_MEMBER: Final = 25
@@ -168,36 +166,6 @@ def _explain_foreign_commits(case: Case) -> Iterator[tuple[Found, set[ErrorKey]]
         severity = FINDINGS["not-a-member"].went_on if went_on else FINDINGS["not-a-member"].severity
         few = seen.count < case.limits["errors.few"]
         yield Found("not-a-member", next_less_severe(severity) if few else severity, seen, about), {key}
-
-
-def find_readers_too_old_for_codec(case: Case) -> Iterator[Found]:
-    """Readers whose version of Fetch is too low for the compression of the batches that they get."""
-    groups: dict[str, set[str]] = defaultdict(set)
-    for (group, client, _, _), _ in case.seen.items_of_kind("assigned"):
-        groups[client].add(group)
-    for (client, topic, codec), seen in case.seen.items_of_kind("codec-too-new"):
-        about: dict[str, Any] = {"client": client, "client_id": client, "topic": topic, "codec": codec}
-        about |= {"version": max(map(int, seen.names["versions"])), "least": FETCH_OF_ZSTD}
-        if len(groups[client]) == 1:
-            (about["group"],) = groups[client]
-            about["of_group"] = f" (group {escape_for_sentence(about['group'])})"
-        again = count_repeated_offsets(
-            its for (who, _, where, _), its in case.seen.items_of_kind("read") if (who, where) == (client, topic)
-        )
-        is_stuck = again[0] >= case.limits["again.share"] * again[1] and again[0] > 0
-        about["stuck"] = "; it fetches the same records again and again" if is_stuck else None
-        about["changed"] = describe_change(case, "codec-too-new", ("topic", topic), [client], [], seen.first)
-        severity = "error" if is_stuck else FINDINGS["codec-too-new"].severity
-        yield Found("codec-too-new", severity, seen, about)
-
-
-def count_repeated_offsets(some: Iterable[Observation]) -> tuple[int, int]:
-    """How many offsets connections fetched more than once, and how many they fetched in all, each time counted."""
-    again = read = 0
-    for seen in some:
-        read += seen.sums["offsets"]
-        again += max(seen.sums["offsets"] - seen.most["end"] - seen.most["start"], 0)
-    return again, read
 
 
 # Words about any refusal.
