@@ -66,13 +66,15 @@ def find_last_fetch(case: Case, clients: list[str]) -> int:
     for client in clients:
         reading = case.seen.get_observation("reading", client)
         last = max(last, (max(reading.list_marked_seconds(), default=0) if reading is not None else 0) * NS)
-        used = max([used, *(seen.last for _, seen in case.find_items("client", (0,), (client,)))])
+        used = max([used, *(seen.last for _, seen in case.find_matching_observations("client", (0,), (client,)))])
     return last if last and used - last >= LASTING_NS else 0
 
 
 def _describe_writers(case: Case, topic: str | None) -> str | None:
     """Words for who writes such batches, since when, and whether others before; None where no writer is seen."""
-    writers = sorted((its.first, client) for (_, client), its in case.find_items("zstd-written", (0,), (topic,)))
+    writers = sorted(
+        (its.first, client) for (_, client), its in case.find_matching_observations("zstd-written", (0,), (topic,))
+    )
     if not writers:
         return None
     first, client = writers[0]
