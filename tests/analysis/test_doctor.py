@@ -60,6 +60,7 @@ from tests.analysis.further_scenes import FURTHER_BESIDES, FURTHER_NEAR, FURTHER
 from tests.analysis.identity_scenes import IDENTITY_BESIDES, IDENTITY_NEAR, IDENTITY_SCENES
 from tests.analysis.key_scenes import KEY_NEAR, KEY_SCENES
 from tests.analysis.network_scenes import DEAD_ENTRY, NETWORK_BESIDES, NETWORK_NEAR, NETWORK_SCENES, lossy
+from tests.analysis.reading_scenes import READING_NEAR, READING_SCENES
 from tests.analysis.record_scenes import RECORD_BESIDES, RECORD_NEAR, RECORD_SCENES
 from tests.analysis.refusal_scenes import COORDINATORS_DOWN, REFUSAL_BESIDES, REFUSAL_NEAR, REFUSAL_SCENES
 from tests.analysis.scenes import BEGUN, BROKER, FIN, MS, NS, RST, Scene
@@ -720,6 +721,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     *TOPOLOGY_SCENES,
     *SILENCE_SCENES,
     *TLS_SCENES,
+    *READING_SCENES,
     # finding, scene, severity, text in the title
     ("topic-unknown", asked_again(4), "error", "topic ordres does not exist (did the client mean orders?)"),
     ("topic-unknown", asked_again(2), "warning", "topic ordres"),
@@ -1150,6 +1152,7 @@ NEAR: list[tuple[str, Scene]] = [
     *TOPOLOGY_NEAR,
     *SILENCE_NEAR,
     *TLS_NEAR,
+    *READING_NEAR,
     *NETWORK_NEAR,
     ("tls-refused", refused_alert(b"")),
     ("tls-refused", refused_alert(bytes.fromhex("15030300020100"))),  # an orderly end

@@ -28,6 +28,7 @@ from tests.analysis.incidents.brokers import BROKER_INCIDENTS
 from tests.analysis.incidents.clients import CLIENT_INCIDENTS
 from tests.analysis.incidents.recording import NETWORK_INCIDENTS
 from tests.analysis.network_scenes import NETWORK_SCENES
+from tests.analysis.reading_scenes import READING_SCENES
 from tests.analysis.record_scenes import RECORD_SCENES
 from tests.analysis.silence_scenes import SILENCE_SCENES
 from tests.analysis.topology_scenes import TOPOLOGY_SCENES
@@ -214,6 +215,7 @@ STAGED: Final = {
                 *SILENCE_SCENES,
                 *NETWORK_SCENES,
                 *TOPOLOGY_SCENES,
+                *READING_SCENES,
             )
         }
         - {"written-twice"}

@@ -9,6 +9,7 @@ from decoders.analysis.doctor.groups.observe_members import observe_assignment, 
 from decoders.analysis.doctor.groups.observe_share_locks import (
     observe_acknowledged_records,
     observe_acquired_records,
+    observe_delivery_limit,
 )
 from decoders.analysis.doctor.groups.pending_revocations import HEARTBEAT_PATHS, observe_assigned_partitions
 from decoders.analysis.doctor.ids_and_logins.observe_addresses import (
@@ -69,6 +70,7 @@ from decoders.analysis.exchange_facts import (
     replica_id_of_fetch,
     topic_of_element,
 )
+from decoders.analysis.groups.share_deliveries import share_delivery_paths
 from decoders.analysis.read_dimension_values import host_of
 from decoders.exchanges.topic_arrays import structs_at, topic_array_paths
 from decoders.named_tuple import NamedTuple
@@ -80,6 +82,7 @@ from decoders.protocol_facts.api_keys import (
     CREATE_TOPICS,
     DELETE_TOPICS,
     DESCRIBE_CLUSTER,
+    DESCRIBE_CONFIGS,
     END_TXN,
     FETCH,
     FIND_COORDINATOR,
@@ -627,6 +630,9 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
             *("error_code", "topics[].name"),
             *(f"topics[].partitions[].{name}" for name in ("partition_index", "adding_replicas")),
         ),
+    ),
+    DESCRIBE_CONFIGS: BodyObserver(
+        observe_delivery_limit, (), tuple(sorted(share_delivery_paths(DESCRIBE_CONFIGS, "response")))
     ),
     SHARE_FETCH: BodyObserver(
         observe_acquired_records,

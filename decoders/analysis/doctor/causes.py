@@ -270,6 +270,7 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     ),
     (OTHER, ("group-behind",), _groups_of_other_protocol),
     ("group-behind", ("lag-growing",), _clients_of_finding),
+    ("share-lock-ended", ("records-archived",), _groups_of_finding),
     (
         "revocation-pending",
         ("members-idle", "poll-stopped", "assigned-unread", "group-behind", "lag-growing"),

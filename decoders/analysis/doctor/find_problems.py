@@ -31,10 +31,12 @@ from decoders.analysis.doctor.diagnosis_input import (
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER, SEVERITIES
 from decoders.analysis.doctor.frequent.frequent_requests import FREQUENT_REQUESTS, explain_metadata_requests
 from decoders.analysis.doctor.groups.added_partition_findings import ADDED_PARTITIONS
+from decoders.analysis.doctor.groups.archived_record_findings import ARCHIVED_RECORDS
 from decoders.analysis.doctor.groups.ended_lock_findings import ENDED_LOCKS
 from decoders.analysis.doctor.groups.member_findings import MEMBERS
 from decoders.analysis.doctor.groups.pending_revocations import PENDING_REVOCATIONS
 from decoders.analysis.doctor.groups.rebalance_findings import REBALANCES
+from decoders.analysis.doctor.groups.skipped_partition_findings import SKIPPED_PARTITIONS
 from decoders.analysis.doctor.ids_and_logins.id_and_login_findings import (
     IDENTITIES,
     describe_offers,
@@ -586,9 +588,11 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
         *MOVES,
         *FREQUENT_REQUESTS,
         *ADDED_PARTITIONS,
+        *SKIPPED_PARTITIONS,
         *TOPOLOGY,
         *ENDED_LOCKS,
         *FOREIGN_NODES,
+        *ARCHIVED_RECORDS,
         *PENDING_REVOCATIONS,
         *REPLICAS,
         _find_slow_brokers,

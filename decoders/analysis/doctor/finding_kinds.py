@@ -15,6 +15,7 @@ from decoders.analysis.doctor.kinds.connection_kinds import CONNECTION_KINDS
 from decoders.analysis.doctor.kinds.finding_kind import SEVERITIES, FindingKind, Severity
 from decoders.analysis.doctor.kinds.load_kinds import LOAD_KINDS
 from decoders.analysis.doctor.kinds.producer_kinds import PRODUCER_KINDS
+from decoders.analysis.doctor.kinds.reading_kinds import READING_KINDS
 from decoders.analysis.doctor.kinds.refusal_kinds import REFUSAL_KINDS
 from decoders.analysis.doctor.kinds.topology_kinds import TOPOLOGY_KINDS
 
@@ -38,6 +39,7 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     **CLIENT_KINDS,
     **LOAD_KINDS,
     **TOPOLOGY_KINDS,
+    **READING_KINDS,
 }
 
 STORAGE_ERRORS: Final = (-1, 56)  # UNKNOWN_SERVER_ERROR, KAFKA_STORAGE_ERROR: the broker itself has failed

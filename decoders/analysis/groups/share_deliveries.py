@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.api_declaration import Side
 
-__all__ = ["EndedLock", "ShareDeliveries", "list_acknowledged_ranges", "share_delivery_paths"]
+__all__ = ["ArchivedRecords", "EndedLock", "ShareDeliveries", "list_acknowledged_ranges", "share_delivery_paths"]
 
 _MS: Final = 1_000_000
 # Resource types of DescribeConfigs, and the settings that limit deliveries, of a broker and of a group.
@@ -77,6 +77,22 @@ class EndedLock(NamedTuple):
     first: int
     last: int
     late_ns: int
+
+
+class ArchivedRecords(NamedTuple):
+    """Records from `first` to `last` that nobody gets again: each of their last deliveries was at the limit.
+
+    `deliveries` are those of each; `began_ns` and `ended_ns`: when the first of them came, and when the last ended;
+    `releases`: how often members gave the first record back; `clients`: who got it.
+    """
+
+    first: int
+    last: int
+    deliveries: int
+    began_ns: int
+    ended_ns: int
+    releases: int
+    clients: frozenset[str]
 
 
 class _HeldRange:
@@ -225,13 +241,33 @@ class ShareDeliveries:
                 for each in _find_ended_locks(sorted(events | closed)):
                     yield group, topic, each
 
-    def delivery_limit(self, group: str) -> int:
-        """How often a record of a group is delivered at most: as the capture shows it, else Kafka's default."""
+    def list_archived(self, now_ns: int) -> Iterator[tuple[str, str, int, ArchivedRecords]]:
+        """Group, topic, partition and records, for all that were delivered up to the limit and not accepted.
+
+        Where the limit is not known, it is the most that any record of the group was delivered.
+        """
+        most: dict[str, int] = {}
+        for (group, *_), events in self.events.items():
+            most[group] = max(most.get(group, 0), max((event.deliveries for event in events), default=0))
+        for (group, topic, number), events in sorted(self.events.items(), key=lambda item: item[0]):
+            limit = self.known_delivery_limit(group) or most[group]
+            if topic and 1 < limit <= most[group]:
+                played = sorted(events | self.events.get((group, "", -1), set()))
+                for each in _replay_events(played, limit, now_ns):
+                    if each.state == "archived":
+                        yield group, topic, number, _make_archived_records(played, each)
+
+    def known_delivery_limit(self, group: str) -> int | None:
+        """How often a record of a group is delivered at most, where the capture shows it."""
         own = self.limits.get((_GROUP, group))
         if own is not None:
             return own[1]
         brokers = [its for (kind, _), its in self.limits.items() if kind == _BROKER]
-        return max(brokers)[1] if brokers else _DEFAULT_LIMIT
+        return max(brokers)[1] if brokers else None
+
+    def delivery_limit(self, group: str) -> int:
+        """How often a record of a group is delivered at most: as the capture shows it, else Kafka's default."""
+        return self.known_delivery_limit(group) or _DEFAULT_LIMIT
 
     def make_rows(self, group: str, now_ns: int) -> tuple[list[Row], list[Row]]:
         """The ranges of records that members hold at the end, and those that are, or were, at their last attempt."""
@@ -302,6 +338,15 @@ def _replay_events(events: Iterable[ShareEvent], limit: int, now_ns: int) -> lis
         else:
             made.append(each)
     return made
+
+
+def _make_archived_records(events: list[ShareEvent], its: _HeldRange) -> ArchivedRecords:
+    """The deliveries of archived records, by those of the first."""
+    got = [event for event in events if event.kind == _ACQUIRED and event.first <= its.first <= event.last]
+    back = [event for event in events if event.kind == _RELEASE and event.first <= its.first <= event.last]
+    ended = back[-1].time_ns if back and back[-1].time_ns >= its.event.time_ns else its.expires_ns
+    clients = frozenset(event.client for event in got)
+    return ArchivedRecords(its.first, its.last, its.count, got[0].time_ns, ended, len(back), clients)
 
 
 def _find_ended_locks(events: list[ShareEvent]) -> list[EndedLock]:

@@ -10,10 +10,10 @@ from decoders.analysis.doctor.diagnosis_input import LISTED, NS, Case, Found, es
 from decoders.analysis.doctor.observations import Evidence, Observation
 from decoders.named_tuple import NamedTuple
 
-__all__ = ["ADDED_PARTITIONS"]
+__all__ = ["ADDED_PARTITIONS", "PartitionGrowth", "list_grown_topics"]
 
 
-class _Growth(NamedTuple):
+class PartitionGrowth(NamedTuple):
     """Partitions from the number `old` on that a topic was given: since when, by whom, and the answers that show it."""
 
     old: int
@@ -23,7 +23,7 @@ class _Growth(NamedTuple):
     seen: Observation
 
 
-def _find_partition_growth(case: Case, topic: str, counts: list[tuple[int, Observation]]) -> _Growth | None:
+def _find_partition_growth(case: Case, topic: str, counts: list[tuple[int, Observation]]) -> PartitionGrowth | None:
     """The first time that answers list more partitions of a topic than before; None where they never do."""
     ordered = sorted(counts, key=lambda item: (item[1].first, item[0]))
     old = ordered[0][0]
@@ -35,19 +35,28 @@ def _find_partition_growth(case: Case, topic: str, counts: list[tuple[int, Obser
     for (*_, client), change in case.find_matching_observations("changed", (0, 1, 2), ("topic", topic, "partitions")):
         if change.first <= since and change.first >= ordered[0][1].first:
             since, who = change.first, client
-    return _Growth(old, max(count for count, _ in larger), since, who, seen)
+    return PartitionGrowth(old, max(count for count, _ in larger), since, who, seen)
+
+
+def list_grown_topics(case: Case) -> list[tuple[str, PartitionGrowth]]:
+    """The topics that were given partitions, with the first time that answers list more than before."""
+    return case.compute_once(_list_grown_topics)
+
+
+def _list_grown_topics(case: Case) -> list[tuple[str, PartitionGrowth]]:
+    counts: dict[str, list[tuple[int, Observation]]] = defaultdict(list)
+    for (topic, count), seen in case.seen.items_of_kind("partition-count"):
+        counts[topic].append((count, seen))
+    grown = [(topic, _find_partition_growth(case, topic, some)) for topic, some in counts.items() if len(some) > 1]
+    return [(topic, growth) for topic, growth in grown if growth is not None]
 
 
 def _find_unread_partitions(case: Case) -> Iterator[Found]:
     """Groups of which no member asks for a partition that was added to a topic that they read, and is written."""
     if case.holes or case.lacks_nodes:
         return
-    counts: dict[str, list[tuple[int, Observation]]] = defaultdict(list)
-    for (topic, count), seen in case.seen.items_of_kind("partition-count"):
-        counts[topic].append((count, seen))
-    for topic, some in counts.items():
-        growth = _find_partition_growth(case, topic, some) if len(some) > 1 else None
-        if growth is None or case.last - growth.since_ns < case.limits["unread.least"] * NS:
+    for topic, growth in list_grown_topics(case):
+        if case.last - growth.since_ns < case.limits["unread.least"] * NS:
             continue
         sizes = case.seen.get_observation("skew", topic)
         written = sizes.names.get("partitions", {}) if sizes is not None else {}
@@ -81,7 +90,9 @@ def _find_members(case: Case, group: str, topic: str) -> set[str]:
     return joined.union(*(seen.names.get("clients", ()) for _, seen in heard))
 
 
-def _has_rebalanced_since_growth(case: Case, group: str, topic: str, growth: _Growth, unread: list[int]) -> bool:
+def _has_rebalanced_since_growth(
+    case: Case, group: str, topic: str, growth: PartitionGrowth, unread: list[int]
+) -> bool:
     """Whether a group shared the partitions out again since: who has the added ones may not be captured."""
     joins = case.find_matching_observations("joined", (0,), (group,))
     if any(seen.most.get("last", 0) > growth.since_ns for _, seen in joins):
@@ -104,7 +115,9 @@ def _find_first_evidence(seen: Observation) -> list[Evidence]:
     return (found or seen.evidence)[:1]
 
 
-def _make_finding(case: Case, topic: str, growth: _Growth, unread: list[int], readers: tuple[str, list[str]]) -> Found:
+def _make_finding(
+    case: Case, topic: str, growth: PartitionGrowth, unread: list[int], readers: tuple[str, list[str]]
+) -> Found:
     group, clients = readers
     whole = Observation()
     whole.evidence = _find_first_evidence(growth.seen)

@@ -16,6 +16,7 @@ __all__ = [
     "INVALID_RECORD_STATE",
     "observe_acknowledged_records",
     "observe_acquired_records",
+    "observe_delivery_limit",
     "observe_refused_acknowledgements",
 ]
 
@@ -24,6 +25,11 @@ INVALID_RECORD_STATE: Final = 121
 
 def observe_acknowledged_records(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     """Observe the records that a member acknowledges on their own."""
+    seen.shared.learn(exchange)
+
+
+def observe_delivery_limit(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
+    """Observe how often a record is delivered at most, where somebody looks it up."""
     seen.shared.learn(exchange)
 
 
