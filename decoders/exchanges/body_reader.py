@@ -121,11 +121,11 @@ class Sides(Protocol):
         failures: dict[Side, DecodeFailure] | None,
         layout: dict[Side, str] | None,
     ) -> None:
-        """Store the views, error codes, failures and early layouts that `ApiReader.look` has found."""
+        """Store the views, error codes, failures and early layouts that `ApiReader.read_and_set_views` has found."""
 
 
 class Unusual(Exception):
-    """Raised where the fast path of `ApiReader.look` does not apply and the slow path has to decide."""
+    """Raised where the fast path of `ApiReader.read_and_set_views` does not apply and the slow path has to decide."""
 
 
 FAILURES: Final = (*CRUDE, DecodeError, Unusual)

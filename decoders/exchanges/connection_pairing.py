@@ -236,7 +236,7 @@ class Pairing:
         self.closing: How | None = None
         self.answered = AnsweredRequests()
         self.resting = False
-        self.client_place = self.server_place = 0  # places of the directions that `rest` dropped
+        self.client_place = self.server_place = 0  # places of the directions that `drop_initial_state` dropped
         self._reset_in_flight_state()
 
     def _reset_in_flight_state(self) -> None:
@@ -264,7 +264,7 @@ class Pairing:
         return True
 
     def restore_initial_state(self) -> None:
-        """Make the attributes again that `rest` dropped."""
+        """Make the attributes again that `drop_initial_state` dropped."""
         if self.resting:
             self.resting = False
             self._reset_in_flight_state()

@@ -333,7 +333,7 @@ class Exchange(Seen):
         failures: dict[Side, DecodeFailure] | None,
         layout: dict[Side, str] | None,
     ) -> None:
-        """Store the views, error codes, failures and early layouts that api_reader.look() has found."""
+        """Store the views, error codes, failures and early layouts that api_reader.read_and_set_views() has found."""
         self._request_view = request_view
         self._response_view = response_view
         self._error_codes = error_codes

@@ -45,12 +45,12 @@ COUNTERS: Final = ("skipped", "skipped_bytes", "answers_only", "requests_only", 
 
 
 def export_attributes(value: object, names: tuple[str, ...]) -> list[Any]:
-    """The values of the attributes `names` of an object, for `restore`."""
+    """The values of the attributes `names` of an object, for `resume_attributes`."""
     return [getattr(value, name) for name in names]
 
 
 def resume_attributes(value: object, names: tuple[str, ...], state: object) -> None:
-    """Set the attributes `names` of an object to what `save` gave.
+    """Set the attributes `names` of an object to what `export_attributes` gave.
 
     Raises DecodeError where the state is another one: a value has another type than the attribute has so far.
     """
@@ -221,7 +221,7 @@ def resume_pairing(context: Context, state: object) -> None:
 
 
 def resume_request(context: Context, pairing: Pairing, state: object) -> Exchange:
-    """A request in flight, restored from the attributes that save() gave."""
+    """A request in flight, restored from the attributes that export_attributes() gave."""
     exchange = Exchange()
     set_initial_values(exchange, pairing.connection_info, context.api_readers.unknown)
     set_response_missing(exchange)

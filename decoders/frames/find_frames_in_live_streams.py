@@ -1,7 +1,7 @@
 """Chunks of one direction of a live connection, without gaps, in; the places of their Kafka frames out.
 
     at = framer.skip_rest_of_frame(data)                  # what belongs to a frame that passes in pieces
-    for at, size in framer.frames(data, at):     # each frame whose size field is there
+    for at, size in framer.cut_whole_frames(data, at):    # each frame whose size field is there
         …                                        # judge the size and what is there of the header, or
         framer.keep_rest(data, at)               # wait for more of the header (`prepend_kept_bytes` gives it back), or
         framer.take_frame_if_whole(data, at, size)        # wait for all of the frame (`collect_frame` gives it)

@@ -235,7 +235,7 @@ class Readers:
 
 
 def read_both_bodies_quickly(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers] | None:
-    """The bodies of an exchange, and the Readers, in the common case (see ApiReader.look); None in other cases."""
+    """The bodies of an exchange and the Readers in the common case (`ApiReader.read_and_set_views`); None in others."""
     api_reader = exchange._api_reader
     request, response = exchange.request_raw, exchange.response_raw
     if (

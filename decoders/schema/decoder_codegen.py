@@ -68,7 +68,7 @@ class DecoderSource:
             }
         )
 
-    def put_root(self, plan: Plan, want: Want) -> None:
+    def put_decode_function(self, plan: Plan, want: Want) -> None:
         """Put the function `decode(buf, at, end)` into the unit.
 
         JSON decoders also take the hook table, projections return errors.

@@ -210,7 +210,7 @@ class EncoderSource:
             encode_number=encode_number, encode_uvarint=encode_uvarint,
         )  # fmt: skip
 
-    def put_root(self, plan: Plan) -> None:
+    def put_encode_function(self, plan: Plan) -> None:
         """Put the function `encode(value)` into the unit."""
         body = Writer(self.unit, direct=not _needs_loops_or_null_branches(plan))
         body.put_lines("def encode(v):")

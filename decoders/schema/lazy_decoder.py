@@ -193,7 +193,7 @@ def build_decoder(
             return made(*arguments)
 
         unit.names["careful"] = careful
-    DecoderSource(unit, mode).put_root(plan, want)
+    DecoderSource(unit, mode).put_decode_function(plan, want)
     return compile_unit(f"{purpose} {plan.name} v{plan.version}", unit, "decode")
 
 
@@ -202,7 +202,7 @@ def build_encoder(plan: Plan) -> Callable[..., Any]:
     from decoders.schema.encoder_codegen import EncoderSource
 
     unit = Unit()
-    EncoderSource(unit).put_root(plan)
+    EncoderSource(unit).put_encode_function(plan)
     return compile_unit(f"encode {plan.name} v{plan.version}", unit, "encode")
 
 
@@ -211,7 +211,7 @@ def decoder_source(plan: Plan, mode: Mode, *, commented: bool = True) -> str:
     from decoders.schema.decoder_codegen import DecoderSource
 
     unit = Unit(commented=commented)
-    DecoderSource(unit, mode).put_root(plan, ALL)
+    DecoderSource(unit, mode).put_decode_function(plan, ALL)
     return source_of_unit(unit)
 
 
@@ -220,7 +220,7 @@ def encoder_source(plan: Plan, *, commented: bool = True) -> str:
     from decoders.schema.encoder_codegen import EncoderSource
 
     unit = Unit(commented=commented)
-    EncoderSource(unit).put_root(plan)
+    EncoderSource(unit).put_encode_function(plan)
     return source_of_unit(unit)
 
 

@@ -195,13 +195,13 @@ class Scrubber:
         """
         if key is None or version is None:
             self.counts["unread"] += 1
-            head = self.replace_numbers_of_start(data, "response", alone=not depth)[: _FIXED["response"]]
+            head = self.replace_spelling_numbers_at_start(data, "response", alone=not depth)[: _FIXED["response"]]
             return head + GARBAGE * (len(data) - len(head))
         return _FrameScrubber(
             self, _make_api_reader_of_version(key, version), "response", topic_name, depth, request or {}
         ).scrub_frame(data, whole=whole)
 
-    def replace_numbers_of_start(self, data: bytes, side: Side, *, alone: bool = False) -> bytes:
+    def replace_spelling_numbers_at_start(self, data: bytes, side: Side, *, alone: bool = False) -> bytes:
         """A frame with another start and correlation id where these spell text: no frame, but it was taken for one.
 
         Of a response without its request (`alone`), both together may spell text.
@@ -300,7 +300,7 @@ class _FrameScrubber:
             plan = request_header_plan(request_header_version(key, version))
         else:
             plan = response_header_plan(response_header_version(key, version))
-        data = self._scrubber.replace_numbers_of_start(data, self._side)
+        data = self._scrubber.replace_spelling_numbers_at_start(data, self._side)
         out = bytearray(data)
         # If bytes of the frame are missing, those before the gap are there: it is walked as if all bytes were.
         end = len(data) if whole else max(len(data), _SIZE + int.from_bytes(data[:_SIZE], "big"))

@@ -362,7 +362,7 @@ class Reassembly:
             self._check_waiting_connections()
 
     def _hold_segment(self, half: Half, segment: Segment) -> None:
-        """Hold the bytes and the end that a segment brings; `_advance` gives them."""
+        """Hold the bytes and the end that a segment brings; `_advance_connection` gives them."""
         _, time_ns, packet, seq, ack, flags, data, cut = segment
         size = len(data) + cut
         role = RESETS if flags & RST else ENDS if flags & FIN else PLAIN

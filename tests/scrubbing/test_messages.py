@@ -226,7 +226,7 @@ def test_starts_and_correlation_ids_that_spell_text(
 ) -> None:
     """Those bytes become others, and what is behind them stays."""
     by, rest = scrubber(), b"\1\2\3\4\5"
-    made = by.replace_numbers_of_start(start + correlation_id + rest, side, alone=alone)
+    made = by.replace_spelling_numbers_at_start(start + correlation_id + rest, side, alone=alone)
     at = len(start)
     assert made[at + 4 :] == rest
     assert (made[:at] != start) is ("start" in spelled)

@@ -1,7 +1,7 @@
 """Other names of Kafka's error codes (older releases, exceptions, client libraries), and librdkafka's own errors.
 
 Names that differ from the standard one in case, in separators, or in what clients put around a name (`ERR_`, `Err…`,
-`…Error`, `…Exception`, a package) are not listed: `error_codes.find_error` takes those away itself.
+`…Error`, `…Exception`, a package) are not listed: `error_codes.find_error_code` takes those away itself.
 """
 
 from __future__ import annotations
