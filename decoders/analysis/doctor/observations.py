@@ -207,7 +207,10 @@ class Observation:
             self._mark_seconds_of_minute(minute, seconds)
         self._keep_evidence(other.evidence)
 
-    def _keep_evidence(self, more: Iterable[Evidence]) -> None:
+    def _keep_evidence(self, more: Sequence[Evidence]) -> None:
+        if not self.evidence:
+            self.evidence = [*more]  # in order already, and no more than are kept
+            return
         order = sorted({*self.evidence, *more}, key=lambda each: (each[0], each[2], each[3], each[4] or 0, each[1]))
         self.evidence = order[:EVIDENCE_MAX]
 
