@@ -23,7 +23,7 @@ from tests.analysis.record_scenes import batch_of, put
 from tests.analysis.refusal_scenes import committed_at
 from tests.analysis.scenes import BEGUN, MS, NS, Scene
 
-INVALID_EPOCH, CONSUMER_GROUP_HEARTBEAT = 47, 68
+INVALID_EPOCH, CONSUMER_GROUP_HEARTBEAT, CREATE_ACLS = 47, 68, 30
 Parts = tuple[int, ...] | None
 
 
@@ -179,6 +179,21 @@ def new_compression(*, version: int = 8, reads: float = 10, codec: str = "zstd",
     return scene
 
 
+def denied(name: str, *, kind: int = 4, permission: int = 2, principal: str = "User:*", code: int = 29) -> Scene:
+    """A topic that is written, until an operator makes an access rule: its name, kind of pattern, permission."""
+    scene = Scene()
+    rule = {"resource_type": 2, "resource_name": name, "resource_pattern_type": kind, "principal": principal}
+    rule |= {"host": "*", "operation": 4, "permission_type": permission}
+    scene.ask(9.5, (CREATE_ACLS, 3), {"creations": [rule]}, {"results": [{"error_code": 0}]}, client="ops")
+    for at in range(25):
+        part = {"index": 0, "records": batch_of(2)}
+        asked = {"acks": -1, "topic_data": [{"name": "orders-eu", "partition_data": [part]}]}
+        answer = {"index": 0, "error_code": code if at >= 10 else 0, "base_offset": -1 if at >= 10 else at * 2}
+        answers = {"responses": [{"name": "orders-eu", "partition_responses": [answer]}]}
+        scene.ask(at, (PRODUCE, 8), asked, answers, client="shop")
+    return scene
+
+
 CLIENT_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("transaction-expired", late_commits(1, 8.2, 8.2), "error"),
@@ -231,6 +246,11 @@ CLIENT_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         *("group-behind", new_compression(version=11), "warning"),
         "group billing stands still on orders: indexer fetches nothing since 14:13:30 UTC, while 50.0 records a second"
         " are written; it is 1,500 behind at the end",
+    ),
+    (
+        *("access-denied", denied("orders"), "error"),
+        "topic orders-eu is denied to shop: TOPIC_AUTHORIZATION_FAILED; ops set the denial WRITE on orders* of User:*"
+        " at 14:13:29 UTC, 500ms before",
     ),
     ("revocation-pending", slow_revocation(second=False, reads=34), "warning", "confirmed it to the end, for 14s"),
 ]

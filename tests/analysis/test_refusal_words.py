@@ -12,6 +12,7 @@ from decoders.protocol_facts.api_keys import (
     INCREMENTAL_ALTER_CONFIGS,
     SASL_AUTHENTICATE,
 )
+from tests.analysis.client_scenes import denied
 from tests.analysis.scenes import Scene
 from tests.analysis.test_doctor_bounds import count_lines
 
@@ -124,3 +125,21 @@ def test_a_group_of_the_other_protocol_is_not_said_to_be_missing(words: str, mea
     (found,) = (row for row in fold.rows() if "GROUP_ID_NOT_FOUND" in row["title"])
     assert meaning in found["meaning"]
     assert ("group.protocol" in found["remedy"]) == (meaning == "the other group")
+
+
+@pytest.mark.parametrize(
+    ("scene", "does", "not_does"),
+    [
+        (denied("orders"), "remove the denial WRITE on orders* of User:* that ops set at 14:13:29 UTC", "grant"),
+        (denied("orders-eu", kind=3), "remove the denial WRITE of User:* that ops set at 14:13:29 UTC", "grant "),
+        (denied("orders-eu", kind=3, principal="User:bob"), "grant", "remove"),  # that one is somebody else
+        (denied("payments"), "grant", "remove"),
+    ],
+)
+def test_a_denial_is_to_be_removed(scene: Scene, does: str, not_does: str) -> None:
+    fold = Doctor()
+    for exchange in scene.exchanges(fold):
+        fold.add(exchange)
+    (remedy,) = (row["remedy"] for row in fold.rows() if row["id"] == "access-denied")
+    assert does in remedy
+    assert not remedy.startswith(not_does)

@@ -155,9 +155,10 @@ def _list_acl_changes(acls: Iterable[dict[str, Any]], does: str, pattern: str) -
         if kind is None:
             continue
         ending = "*" if each.get(pattern) == _PREFIXED else ""
+        on = f" on {name}{ending}" if ending or name == "*" else ""
         what = "the denial" if each.get("permission_type") == _DENY else "the right"
         operation = _OPERATIONS.get(each.get("operation", 0), "some operation")
-        yield kind, name + ending, "right", f"{does} {what} {operation} of {each.get('principal')}"
+        yield kind, name + ending, "right", f"{does} {what} {operation}{on} of {each.get('principal')}"
 
 
 def _list_new_acls(request: dict[str, Any], answer: dict[str, Any]) -> Iterator[_Change]:

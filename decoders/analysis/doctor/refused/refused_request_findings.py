@@ -189,13 +189,33 @@ def explain_refusal(
         or _describe_new_topic(case, subject[1], errors, whole)
     )
     said = "" if asked else _describe_broker_words(whole, errors[0][0])
-    changed = describe_change(
-        case, what, subject, clients, sort_names_by_count(whole.names.get("users", {})), whole.first
-    )
+    users = sort_names_by_count(whole.names.get("users", {}))
+    changed = describe_change(case, what, subject, clients, users, whole.first)
     single = explain_single_code(case, errors[0][0], subject[1], whole)
     details = single.pop("details", None) or ""
+    other = _explain_other_protocol(said)
     expired = _explain_expired_records(case, what, subject, whole.first)
-    return {"details": asked + details + said + (changed or ""), **_explain_other_protocol(said), **single, **expired}
+    denied = _explain_changed_rights(case, what, subject, users, whole.first)
+    return {"details": asked + details + said + (changed or ""), **other, **single, **expired, **denied}
+
+
+def _explain_changed_rights(
+    case: Case, what: str, subject: tuple[str, str | None], users: list[str], first_ns: int
+) -> dict[str, str]:
+    """What to do where somebody denied what is refused, or took the right away, shortly before."""
+    change = _find_change(case, what, subject, [], users, first_ns) if what == "access-denied" else None
+    if change is None:
+        return {}
+    at, who, words = format_clock(change[0]), escape_for_sentence(change[1]), escape_for_sentence(change[2])
+    if words.startswith("set the denial"):
+        rule = words.removeprefix("set ")
+        return {
+            "remedy": f"remove {rule} that {who} set at {at} (kafka-acls --remove), or narrow it, to fewer names or"
+            " principals: a denial goes before all rights, so that to grant one does not help"
+        }
+    if words.startswith("removed the right"):
+        return {"remedy": f"give {words.removeprefix('removed ')} back that {who} removed at {at} (kafka-acls --add)"}
+    return {}
 
 
 def _explain_other_protocol(said: str) -> dict[str, Any]:
