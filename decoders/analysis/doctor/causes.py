@@ -224,6 +224,9 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
         for cause in ("header-tags", "array-beyond-frame")
     ),
     ("leader-missing", ("metadata-storm",), _clients_of_finding),
+    # Who is told that it asked the wrong node looks for the leader, and can neither write nor read until it knows.
+    ("leader-moved", ("metadata-storm",), _clients_of_finding),
+    ("leader-moved", ("assigned-unread", "sent-again"), _topics_of_finding),
     ("topic-unknown", ("metadata-storm",), _clients_of_finding),
     ("topic-unknown", ("sent-again",), _topics_of_finding),
     ("name-shared", ("producer-fenced", "answered-with-error", "transactions-abort"), _transactional_ids_of_finding),
