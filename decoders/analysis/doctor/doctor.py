@@ -145,6 +145,9 @@ class Doctor:
         self._faults: list[str] = []
         # Client id, client name, the observation of the client at its broker, that of the broker's answers.
         self._links: dict[ConnectionInfo, tuple[str | None, str, Observation, Observation]] = {}
+        self._links_of_ids: dict[
+            tuple[ConnectionInfo, str | None], tuple[str | None, str, Observation, Observation]
+        ] = {}
 
     def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths of names, of throttling, and those that observers of bodies read."""
@@ -256,14 +259,20 @@ class Doctor:
         if exchange.envelope is not None:
             client = exchange.client_id or exchange.user or client_of(None, info.client)
             return exchange.client_id, client, Observation(), Observation()
+        known = self._links_of_ids.get((info, exchange.client_id))
+        if known is not None:  # several clients on one connection, as behind a proxy
+            self._links[info] = known
+            return known
         client = client_of(exchange.client_id, info.client)
         key = "client", client, host_of(info.client), info.broker
         answered = self._seen.get_or_make("answered", info.broker)
         found = exchange.client_id, client, self._seen.get_or_make(*key), answered
         if len(self._links) >= _LINKS_MAX:
             self._links.clear()
+        if len(self._links_of_ids) >= _LINKS_MAX:
+            self._links_of_ids.clear()
         if self._seen.get_observation(*key) is not None:  # within the limit
-            self._links[info] = found
+            self._links[info] = self._links_of_ids[info, exchange.client_id] = found
         return found
 
     def observe_connection_end(self, ended: Ended) -> None:
@@ -519,7 +528,7 @@ class Doctor:
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
         seen, done, latencies, offers, faults = state_fields(unpack(state), bytes, list, list, list, list)
-        self._links = {}
+        self._links, self._links_of_ids = {}, {}
         self._seen.resume(seen)
         for item in done:
             place, time_ns = state_fields(item, tuple, int)

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["Evidence", "Observation", "Observations", "sort_names_by_count"]
 
 _NS: Final = 1_000_000_000
+# The bits of a minute's seconds.
+_MINUTE: Final = (1 << 60) - 1
 # The most seconds that one exchange marks.
 _MARKED_MOST: Final = 600
 # The kind of an observation, then the parts of its subject.
@@ -172,9 +174,10 @@ class Observation:
     def list_marked_seconds(self) -> Iterator[int]:
         """The marked seconds, in order."""
         for minute, bits in sorted(self.marks.items()):
-            for number in range(60):
-                if bits >> number & 1:
-                    yield minute * 60 + number
+            left = bits & _MINUTE
+            while left:
+                yield minute * 60 + (left & -left).bit_length() - 1
+                left &= left - 1
 
     def find_longest_pause(self) -> tuple[int, int]:
         """The most whole seconds between two marks, and the second before; (0, 0) without a pause or past the limit."""
