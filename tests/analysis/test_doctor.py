@@ -1017,7 +1017,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ("timestamp-refused", late_records(7_200_000), "note", "topic orders: INVALID_TIMESTAMP (Produce)"),
     (
         *("commit-lost", committed(7, -1), "warning"),
-        "group billing had committed offset 7 of orders-0, orders-1, and has none any more",
+        "group billing had committed offsets 7 of orders-0, 7 of orders-1 at 14:13:20 UTC, and has none any more",
     ),
     (
         *("start-repeated", started(3, 5, 5, 5), "warning"),

@@ -15,7 +15,7 @@ from decoders.analysis.doctor.diagnosis_input import NS, Found
 from decoders.analysis.doctor.finding_kinds import OTHER, SEVERITIES
 from decoders.exchanges.topic_and_node_names import METADATA_TOPIC
 
-__all__ = ["find_causes", "sort_by_cause"]
+__all__ = ["find_causes", "has_harmed_clients", "sort_by_cause"]
 
 # What began this long after its cause was last seen, or ended as long before, still belongs to it.
 _SLACK_NS: Final = 10 * NS
@@ -290,6 +290,7 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     ("acknowledged-lost", ("sequence-broken", "offset-out-of-range", "sequence-restarted"), _topics_of_finding),
     ("group-mixed", ("rebalance-storm", "member-fenced"), _groups_of_finding),
     ("offsets-set", ("offset-out-of-range", "read-past"), _topics_of_finding),
+    ("commit-lost", ("read-past",), _groups_of_finding),
     ("heartbeats-late", ("rebalance-storm", "member-fenced"), _groups_of_finding),
     *(
         ("answer-too-large", effects, shared)
@@ -313,6 +314,12 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     ("metadata-storm", ("busiest-client",), _clients_of_finding),
     ("connection-churn", ("busiest-client",), _clients_of_finding),
 )
+
+
+def has_harmed_clients(found: Found) -> bool:
+    """Whether clients felt what a finding tells: controllers elect a leader among themselves at each restart."""
+    is_of_controllers = found.id == "election" or found.values.get("topic") == METADATA_TOPIC
+    return found.severity != "note" and not is_of_controllers
 
 
 def _overlap_in_time(one: Found, other: Found) -> bool:

@@ -26,6 +26,7 @@ from decoders.analysis.doctor.diagnosis_input import (
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS
 from decoders.analysis.doctor.ids_and_logins.shared_client_ids import describe_hosts_of_client
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
+from decoders.analysis.doctor.refused.filtered_connections import FilteredHost, make_filtered_finding
 from decoders.analysis.read_dimension_values import host_of
 from decoders.protocol_facts.api_keys import API_VERSIONS, DESCRIBE_CLUSTER, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.wire.format_and_escape_text import describe_duration, format_size
@@ -388,6 +389,7 @@ def _find_refused_connections(case: Case) -> Iterator[Found]:
     links: dict[tuple[str, str], list[Observation]] = defaultdict(list)
     for (_, host, broker), seen in case.seen.items_of_kind("client"):
         links[host, broker].append(seen)
+    filtered: dict[tuple[str, str], list[FilteredHost]] = defaultdict(list)
     for (host, address, how), seen in case.seen.items_of_kind("no-entry"):
         number = case.advertised.get(address, ports.get(address.rpartition(":")[2]))
         between = how == "silent" and seen.count >= case.limits["unanswered.least"]
@@ -401,23 +403,25 @@ def _find_refused_connections(case: Case) -> Iterator[Found]:
         values: dict[str, Any] = {"address": address, "node_id": number, "clients": [host], "host": host}
         values["whom"] = address if number is None else f"node {number} at {address}"
         values["how"] = _NO_ENTRY[how]
-        others_served = _describe_answered_clients(case, host, address, seen)
-        if others_served is not None and opened < seen.first and tries >= case.limits["unanswered.least"]:
-            without_connection = _list_clients_without_connection(case, host, address, seen)
-            values |= {"others_served": others_served, "clients": without_connection or [host]}
-            values["without_connection"] = _describe_clients_without_connection(without_connection)
-            values["likely"] = _describe_likely_firewall(how, is_own=others_served.startswith(_OLDER))
-            yield case.make_finding("connection-filtered", seen, **values)
+        older, others = _list_answered_clients(case, host, address, seen)
+        if (older or others) and opened < seen.first and tries >= case.limits["unanswered.least"]:
+            without = _list_clients_without_connection(case, host, address, seen)
+            filtered[address, how].append(FilteredHost(host, seen, values, opened, older, others, without))
             continue
         went_on = last > seen.last
         kind = FINDINGS["no-connection"]
         severity = kind.went_on if went_on else kind.severity
         values["went_on"] = went_on or None
-        others = _list_unadvertised_addresses(case, address)
-        if others and address not in case.brokers:
+        elsewhere = _list_unadvertised_addresses(case, address)
+        if elsewhere and address not in case.brokers:
             severity = "error"
-            values["how"] += f"; its host answers at {others[0]}, which no broker advertises"
+            values["how"] += f"; its host answers at {elsewhere[0]}, which no broker advertises"
         yield Found("no-connection", severity, seen, values)
+    for (address, how), some in filtered.items():
+        newest = max(
+            its.most.get("opened", 0) for (_, where), each in links.items() if where == address for its in each
+        )
+        yield make_filtered_finding(case, some, how, newest)
 
 
 # How a connection was not opened → words for it.
@@ -428,25 +432,13 @@ _NO_ENTRY: Final = {
 }
 # Whoever was answered as long before the last try still has its connection.
 _GOING_NS: Final = 5 * NS
-_OLDER: Final = "older ones of "
 
 
-def _describe_likely_firewall(how: str, *, is_own: bool) -> str:
-    """Words for what likely lies between a host and a broker that runs; `is_own`: the host has other connections."""
-    if how == "refused":
-        return "a firewall or filter answers in its place, or it no longer listens there"
-    if how == "unheard":
-        return "its packets are lost on the way back: a firewall or filter, or a route that is another one"
-    if is_own:
-        return "a firewall or filter drops the packets that open connections (SYN), and lets the others through"
-    return "a firewall or filter, a route or a NAT between this host and the broker drops its packets"
-
-
-def _describe_answered_clients(case: Case, host: str, address: str, seen: Observation) -> str | None:
-    """Words for who is answered by a broker while it answers no new connection of a host; None where it is nobody."""
+def _list_answered_clients(case: Case, host: str, address: str, seen: Observation) -> tuple[list[str], list[str]]:
+    """Clients of a host, and other hosts, that a broker answers while it answers no new connection of the host."""
     answered = case.seen.get_observation("answered", address)
     if answered is None or not _are_answers_within_refusals(answered, seen):
-        return None
+        return [], []
     without_entry = {
         who
         for (who, where, _), its in case.seen.items_of_kind("no-entry")
@@ -461,22 +453,13 @@ def _describe_answered_clients(case: Case, host: str, address: str, seen: Observ
         and its.last > seen.last - _GOING_NS
         and _are_answers_within_refusals(its, seen)
     ]
-    older = sorted({client for who, client in going if who == host})
-    if older:
-        return f"{_OLDER}{escape_for_sentence(older)} go on"
-    others = sorted({who for who, _ in going})
-    return f"those of {escape_for_sentence(others)} go on" if others else None
+    return sorted({client for who, client in going if who == host}), sorted({who for who, _ in going} - {host})
 
 
 def _are_answers_within_refusals(answers: Observation, refusals: Observation) -> bool:
     """Whether a second of answers is strictly between the first and the last refusal: not before, not since."""
     begin, end = refusals.first // NS, refusals.last // NS
     return any(begin < second < end for second in answers.list_marked_seconds())
-
-
-def _describe_clients_without_connection(clients: list[str]) -> str | None:
-    reach = "reaches" if len(clients) == 1 else "reach"
-    return f"; {escape_for_sentence(clients)} {reach} other brokers alone" if clients else None
 
 
 def _list_clients_without_connection(case: Case, host: str, address: str, seen: Observation) -> list[str]:

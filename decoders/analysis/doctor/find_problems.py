@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.advisories.attack_observations import ATTACK_FINDINGS
-from decoders.analysis.doctor.causes import find_causes, sort_by_cause
+from decoders.analysis.doctor.causes import find_causes, has_harmed_clients, sort_by_cause
 from decoders.analysis.doctor.connection_findings import REACHABILITY
 from decoders.analysis.doctor.diagnosis_input import (
     LASTING_NS,
@@ -119,7 +119,7 @@ def diagnose(
     case = Case(seen, done, latencies, offers, faults, limits)
     findings = [found for look in EXAMINATIONS for found in look(case)]
     causes = find_causes(findings)
-    harmed = {cause for place, some in causes.items() if findings[place].severity != "note" for cause in some}
+    harmed = {cause for place, some in causes.items() if has_harmed_clients(findings[place]) for cause in some}
     findings = [_lower_severity_of_restart(case, found, place in harmed) for place, found in enumerate(findings)]
     rows = [make_finding_row(found) for found in findings]
     effects: dict[int, list[Row]] = defaultdict(list)

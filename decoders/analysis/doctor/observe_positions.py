@@ -87,6 +87,7 @@ def observe_fetched_offsets(seen: Observations, exchange: Exchange, client: str)
             else:
                 its.count_exchange(exchange)
                 its.count_name("clients", client)
+                its.count_name("without", str(exchange.time_ns))
 
 
 def observe_listed_offsets(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it

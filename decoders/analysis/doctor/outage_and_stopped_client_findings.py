@@ -27,6 +27,7 @@ from decoders.analysis.doctor.diagnosis_input import (
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS, TOO_FEW_REPLICAS
 from decoders.analysis.doctor.groups.member_findings import list_stranded_members
+from decoders.analysis.doctor.moves.outage_times import widen_outage
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.exchange_facts import GATHERINGS
 from decoders.analysis.read_dimension_values import host_of
@@ -48,6 +49,7 @@ def _find_absent_brokers(case: Case) -> Iterator[Found]:
         addresses[number] = format_advertised_address(host, port)
     absent = {number: seen for (number,), seen in case.seen.items_of_kind("gone")}
     refusing = dict(_gather_refusing_nodes(case))
+    refusals = _gather_refusals(case)
     for number in sorted({*listed, *absent}):
         present, gone = merge_observations(listed[number]), absent.get(number)
         if gone is not None and gone.last > present.last:
@@ -61,11 +63,30 @@ def _find_absent_brokers(case: Case) -> Iterator[Found]:
             yield _make_absence_finding(case, "broker-gone", number, addresses, whole, before=before)
         elif gone is not None:
             before = not present.count or present.first > gone.first
-            yield _make_absence_finding(case, "broker-back", number, addresses, gone, before=before)
+            absence = merge_observations([gone])
+            refused = widen_outage(absence, refusals[number], _answered_seconds_of_node(case, number))
+            found = _make_absence_finding(case, "broker-back", number, addresses, absence, before=before)
+            if refused:
+                found.values["state"] = _REFUSED
+            yield found
         elif present.first > listing.first and _are_replicas_missing(case, listing.first, present.first):
             absence = merge_observations([listing])
             absence.last = present.first
             yield _make_absence_finding(case, "broker-back", number, addresses, absence, before=True)
+
+
+# What a broker did that was not listed for a while, where connections to it were refused meanwhile.
+_REFUSED: Final = "connections to it were refused meanwhile, so that likely its process had ended and was started again"
+
+
+def _gather_refusals(case: Case) -> defaultdict[int, list[Observation]]:
+    """Node → the connections that it refused, at any of its addresses."""
+    found: defaultdict[int, list[Observation]] = defaultdict(list)
+    for (_, address, how), seen in case.seen.items_of_kind("no-entry"):
+        number = case.nodes.get(address, case.nodes.get(host_of(address)))
+        if how == "refused" and number is not None:
+            found[number].append(seen)
+    return found
 
 
 def _are_replicas_missing(case: Case, begin_ns: int, end_ns: int) -> bool:
@@ -97,6 +118,7 @@ def _make_absence_finding(
     if kind == "broker-back":
         took = gone.last - gone.first
         # What lies between the last answer without it and the next with it is not known.
+        about["state"] = "it restarted, or was cut off or fenced for a while"
         about["until"] = f"{', and' if before else ''} for at least {describe_duration(took / MS)}"
     return case.make_finding(kind, gone, **about)
 
@@ -123,11 +145,7 @@ def _gather_refusing_nodes(case: Case) -> Iterator[tuple[int, Observation]]:
 
 def _find_restarting_brokers(case: Case) -> Iterator[Found]:
     """Nodes that refuse connections, answer again, and refuse them again: their processes end and are started anew."""
-    refusals: dict[int, list[Observation]] = defaultdict(list)
-    for (_, address, how), seen in case.seen.items_of_kind("no-entry"):
-        number = case.nodes.get(address, case.nodes.get(host_of(address)))
-        if how == "refused" and number is not None:
-            refusals[number].append(seen)
+    refusals = _gather_refusals(case)
     active = _gather_requests_sent_by_nodes(case) if refusals else {}
     for number, some in refusals.items():
         down = {second for seen in some for second in seen.list_marked_seconds()}

@@ -8,7 +8,6 @@ from shlex import quote
 from typing import Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import (
-    LISTED,
     MS,
     NS,
     Case,
@@ -19,6 +18,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     most_frequent_clients,
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
+from decoders.analysis.doctor.groups.lost_commit_findings import LOST_COMMITS
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.analysis.transactions.abort_commands import (
     make_abort_command,
@@ -26,26 +26,9 @@ from decoders.analysis.transactions.abort_commands import (
     make_marker_command,
 )
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.api_keys import DELETE_GROUPS, OFFSET_DELETE
 from decoders.wire.format_and_escape_text import describe_duration
 
 __all__ = ["POSITIONS", "describe_abort_command", "list_holding_transactions"]
-
-
-def _find_lost_commits(case: Case) -> Iterator[Found]:
-    """Groups that had committed offsets, and have none any more: one finding for each group."""
-    found: dict[str, dict[str, Observation]] = defaultdict(dict)
-    for (group, topic, number), seen in case.seen.items_of_kind("committed"):
-        if seen.count and "offset" in seen.edges and seen.last > seen.edges["offset"][0][0]:
-            found[str(group)][f"{topic}-{number}"] = seen
-    for group, some in found.items():
-        whole = merge_observations(some.values())
-        (_, offset), _ = next(iter(some.values())).edges["offset"]
-        about: dict[str, Any] = {"group": group, "clients": most_frequent_clients(whole)[:LISTED]}
-        about |= {"places": sorted(some), "offset": f"{offset:,}"}
-        deleted = [key for (_, key, name) in case.done if name == group and key in (DELETE_GROUPS, OFFSET_DELETE)]
-        about["why"] = "it was deleted" if deleted else "it expired (offsets.retention.minutes), or was deleted"
-        yield case.make_finding("commit-lost", whole, **about)
 
 
 def _find_unread_assignments(case: Case) -> Iterator[Found]:
@@ -241,7 +224,7 @@ def _count_skipped_offsets(
 
 
 POSITIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
-    _find_lost_commits,
+    *LOST_COMMITS,
     _find_unread_assignments,
     _find_repeated_starts,
     _find_held_records,

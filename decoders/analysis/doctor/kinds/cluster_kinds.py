@@ -19,7 +19,7 @@ CLUSTER_KINDS: Final[dict[str, FindingKind]] = {
     "broker-back": FindingKind(
         WARNING,
         "node {node_id}{at} was gone{since}{until}{places}",
-        "it restarted, or was cut off or fenced for a while; clients had to find other leaders",
+        "{state}; clients had to find other leaders",
         "look in its log and the controller's at that time; a planned restart takes a minute and no client notices",
     ),
     "broker-restarts": FindingKind(
@@ -100,10 +100,9 @@ CLUSTER_KINDS: Final[dict[str, FindingKind]] = {
     ),
     "commit-lost": FindingKind(
         WARNING,
-        "group {group} had committed offset {offset} of {places}, and has none any more",
+        "group {group} had committed offset{several} {offset} at {at}, and has none any more",
         "{why}: its members begin where auto.offset.reset says, and read records again or leave some out",
-        "set the group's offsets (kafka-consumer-groups --reset-offsets); raise offsets.retention.minutes for groups"
-        " that are away for days",
+        "{remedy}",
     ),
     "partitions-added": FindingKind(
         WARNING,

@@ -237,10 +237,9 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
     ),
     "connection-filtered": FindingKind(
         ERROR,
-        "new connections of {host} to {whom} are {how}, while {others_served} there{without_connection}",
-        "the broker runs; likely {likely}. A full queue of connections that it has not accepted looks the same",
-        "look at rules of firewalls, security groups and network policies between the two, and at what was changed"
-        " there when it began; then at connections that wait at the broker (ss -ltn)",
+        "new connections of {host} to {whom} are {how}, while {others_served} there{without_connection}{nobody}",
+        "the broker runs; likely {likely}",
+        "{remedy}",
     ),
     # What only a look at the cluster itself (-b) shows.
     "unreachable": FindingKind(

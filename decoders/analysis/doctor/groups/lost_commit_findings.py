@@ -1,0 +1,106 @@
+"""Observations in, findings about groups that had committed offsets, and have none any more, out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from decoders.analysis.doctor.diagnosis_input import (
+    LISTED,
+    MS,
+    NS,
+    Case,
+    Found,
+    escape_for_sentence,
+    format_clock,
+    most_frequent_clients,
+)
+from decoders.analysis.doctor.observations import Observation
+from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.api_keys import DELETE_GROUPS, OFFSET_DELETE
+from decoders.wire.format_and_escape_text import describe_duration
+
+__all__ = ["LOST_COMMITS"]
+
+# The least that brokers take for offsets.retention.minutes.
+_RETENTION_LEAST_NS: Final = 60 * NS
+_NAMED: Final = 3
+
+
+class _LostCommit(NamedTuple):
+    """An offset of a partition that was committed at a time, and the answers after it that have none.
+
+    `is_last`: no other one was committed in between.
+    """
+
+    place: str
+    offset: int
+    committed_ns: int
+    seen: Observation
+    is_last: bool
+
+
+def _find_lost_commits(case: Case) -> Iterator[Found]:
+    """Groups that had committed offsets, and have none any more: one finding for each group."""
+    found: dict[str, list[_LostCommit]] = defaultdict(list)
+    for (group, topic, number), seen in case.seen.items_of_kind("committed"):
+        if seen.count and "offset" in seen.edges and seen.last > seen.edges["offset"][0][0]:
+            found[str(group)].append(_find_lost_commit(f"{topic}-{number}", seen))
+    for group, some in found.items():
+        yield _make_finding(case, group, sorted(some, key=lambda its: its.place))
+
+
+def _find_lost_commit(place: str, seen: Observation) -> _LostCommit:
+    """The answers without an offset that came behind the first commit, and the last known commit before them."""
+    (first_ns, offset), (last_ns, last_offset) = seen.edges["offset"]
+    after = sorted(time_ns for time_ns in map(int, seen.names.get("without", ())) if time_ns > first_ns)
+    whole = Observation()
+    for time_ns in after or [seen.last]:
+        whole.count_occurrence_at(time_ns)
+    whole.names["clients"] = seen.names.get("clients", {})
+    whole.evidence = [each for each in seen.evidence if each[0] > first_ns] or seen.evidence[-1:]
+    if last_ns < whole.first:
+        return _LostCommit(place, last_offset, last_ns, whole, is_last=True)
+    return _LostCommit(place, offset, first_ns, whole, is_last=False)
+
+
+def _make_finding(case: Case, group: str, some: list[_LostCommit]) -> Found:
+    whole = Observation()
+    for its in some:
+        whole.merge(its.seen)
+    committed_ns = max(its.committed_ns for its in some)
+    named = [f"{its.offset:,} of {escape_for_sentence(its.place)}" for its in some[:_NAMED]]
+    more = f" and {len(some) - _NAMED:,} more" if len(some) > _NAMED else ""
+    about: dict[str, Any] = {"group": group, "clients": most_frequent_clients(whole)[:LISTED]}
+    about |= {"offset": f"{', '.join(named)}{more}", "several": "s" if len(some) > 1 else None}
+    about["topics"] = sorted({its.place.rpartition("-")[0] for its in some})
+    about["at"] = format_clock(committed_ns)
+    is_last = all(its.is_last for its in some)
+    about["why"], about["remedy"] = _explain_loss(case, group, whole.first - committed_ns, is_last=is_last)
+    return case.make_finding("commit-lost", whole, **about)
+
+
+def _explain_loss(case: Case, group: str, away_ns: int, *, is_last: bool) -> tuple[str, str]:
+    """Words for why commits are gone, and what to do; `away_ns`: how long after one, maybe the last, they were."""
+    deleted = [client for client, key, name in case.done if name == group and key in (DELETE_GROUPS, OFFSET_DELETE)]
+    again = "set the group back to these offsets (kafka-consumer-groups --reset-offsets) if what it left out matters"
+    if deleted:
+        return f"{escape_for_sentence(deleted)} deleted it", f"{again}; find out why it was deleted"
+    if away_ns < _RETENTION_LEAST_NS:
+        return (
+            "no retention is that short (offsets.retention.minutes): it was deleted, with its topic or group, or the"
+            " coordinator lost its log",
+            f"{again}; look who deleted the group or the topic, and at the log of the coordinator",
+        )
+    raised = "raise offsets.retention.minutes of the brokers above the time that a group may be away"
+    if case.holes or case.lacks_nodes or not is_last:
+        return "it expired (offsets.retention.minutes), or was deleted", f"{again}; {raised}"
+    return (
+        f"likely it expired in the {describe_duration(away_ns / MS)} after it (offsets.retention.minutes), as no"
+        " request in the capture deletes it",
+        f"{again}; {raised}",
+    )
+
+
+LOST_COMMITS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (_find_lost_commits,)
