@@ -55,7 +55,7 @@ class AdvisoryRenderer(FindingRenderer):
         self._counts = Counter(worst.values())
         return [row for row in rows if not self.verdicts or row["verdict"] in self.verdicts]
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Learn the versions that brokers offer, also from exchanges that the filters leave out."""
         for row in rows:
             if isinstance(row, Exchange):

@@ -127,7 +127,7 @@ class AuditRenderer(AnswerRenderer):
         """What was read of the inputs, and how many exchanges the verdicts are made of where some were left out."""
         return [*super().coverage_sentences(), *filter(None, [describe_judged_part(self.coverage)])]
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Learn the versions that brokers offer, also from exchanges that the filters leave out."""
         for row in rows:
             if isinstance(row, Exchange):

@@ -75,7 +75,7 @@ def _format_offered_versions(apis: Iterable[Row]) -> str:
     return _format_versions({row["api"]: row["offers"] or () for row in apis})
 
 
-def _format_partitions(partitions: Iterable[Row]) -> str:
+def _format_partitions_by_topic(partitions: Iterable[Row]) -> str:
     """Partitions by topic: `orders[0-2] payments[0]`."""
     numbers: dict[str, list[int]] = {}
     for row in partitions:
@@ -189,8 +189,8 @@ _FORMS: Final[dict[str, Form]] = {
     "members": lambda members: join_values([each["member_id"] for each in members if each["present"]]),
     "timeline": _format_generations,
     "refused": _format_error_counts_by_api,
-    "group.partitions": _format_partitions,
-    "transaction.partitions": _format_partitions,
+    "group.partitions": _format_partitions_by_topic,
+    "transaction.partitions": _format_partitions_by_topic,
     "holds": _format_held_back_partitions,
     "transaction.timeline": _format_transaction_events,
     "topic.partitions": lambda partitions: join_values([each["partition"] for each in partitions]),

@@ -106,7 +106,10 @@ class AnswerRenderer(FoldRenderer):
         names = self._host_names
         if names is None or self._kind not in _NAMED_KINDS:
             return rows
-        return [row | {key: names.name_addresses(row[key]) for key in _ADDRESSES if key in row} for row in rows]
+        return [
+            row | {key: names.put_names_in_place_of_addresses(row[key]) for key in _ADDRESSES if key in row}
+            for row in rows
+        ]
 
     def makes_command_fail(self, row: Row) -> bool:  # noqa: ARG002  # a subclass that judges looks at it
         """Whether the command ends with Exit.FINDINGS because of this row."""

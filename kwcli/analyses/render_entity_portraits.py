@@ -266,7 +266,7 @@ class PortraitRenderer(AnswerRenderer):
         """A renderer like this one that has seen nothing."""
         return PortraitRenderer(self._portrayed, self._settings, self._name, self._within)
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Learn also from exchanges that the filters leave out."""
         for row in rows:
             if isinstance(row, Exchange) and (not self._portrayed.in_time or self._within(row)):

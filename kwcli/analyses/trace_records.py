@@ -126,7 +126,7 @@ class _RecordAnswerRenderer(AnswerRenderer):
         self._within = within
         self.set_file_names = self.fold.set_file_names
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Learn who was in which group also from exchanges that the filters leave out."""
         for row in rows:
             if isinstance(row, Exchange) and self._within(row):

@@ -13,7 +13,7 @@ from textual.app import SystemCommand
 from textual.screen import Screen
 
 from decoders.wire.format_and_escape_text import escape_text
-from kwcli.browse.apply_messages import Changed, apply_message
+from kwcli.browse.apply_messages_of_processes import Changed, apply_message
 from kwcli.browse.background_processes.read_into_spool import ReadingEnded
 from kwcli.browse.background_processes.search_messages import (
     CausesFound,
@@ -43,9 +43,9 @@ from kwcli.browse.quick_filters import LADDERS, QUICK_FILTERS, explain_missing_f
 from kwcli.browse.row_filter import ORDERED_BY, ORDERS, ORDERS_OF_TITLES, ListFilter, does_filter_decode_values
 from kwcli.browse.row_steps import RowSteps, make_error_and_record_steps
 from kwcli.browse.screen_of_panes import ScreenOfPanes
-from kwcli.browse.search_words import list_words_of_filters, make_text_filter
 from kwcli.browse.status_text import Reading, format_status_texts
-from kwcli.browse.times.go_to_time import TimeStep, describe_wrong_time
+from kwcli.browse.text_filters_and_filter_words import list_words_of_filters, make_text_filter
+from kwcli.browse.times.go_to_time import TimeStep, explain_wrong_time
 from kwcli.browse.times.times_in_filters import write_offsets_at_times
 from kwcli.browse.times.zone_names import find_zone_name, list_zone_names
 from kwcli.output.short_texts import LOCAL, find_zone
@@ -590,7 +590,7 @@ class BrowseApp(ScreenOfPanes):
         """Why the line cannot take a text; empty where it can."""
         if ask == "zone" and find_zone_name(text) is None:
             return f"{text} is no time zone: write Europe/Berlin, or Tab after a part of it"
-        return describe_wrong_time(text) if ask == "time" and text else ""
+        return explain_wrong_time(text) if ask == "time" and text else ""
 
     def action_go_to_time(self) -> None:
         if self.view is not self.list_pane:

@@ -69,7 +69,7 @@ class VersionTable:
     def write(self, rows: list[Settled]) -> None:
         """Do nothing: the brokers come through add()."""
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Do nothing: the table takes nothing from rows that are not shown."""
 
     def close(self) -> None:

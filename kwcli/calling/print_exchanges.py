@@ -94,7 +94,7 @@ class CallOutput:
             shown = {**record, "response": None} if writer is not None else record
             self._print_lines(format_exchange_lines(exchange, shown, way, settings, self._only, self._explained))
             if writer is not None:
-                self._report_remarks(writer.write_records(record))
+                self._print_remarks_on_stderr(writer.write_records(record))
         elif settings.format == "table" and exchange.api_key == API_VERSIONS and self._sent:
             self._add_to_version_table(exchange, node)
         else:
@@ -114,7 +114,7 @@ class CallOutput:
     def finish_output(self) -> None:
         """Write the end of the output: of a JSON array, of a table, or of the records."""
         if (writer := self._records or self._line_writer) is not None:
-            self._report_remarks(writer.finish_values())
+            self._print_remarks_on_stderr(writer.finish_values())
         elif self._renderer is not None:
             self._renderer.close()
         elif self._settings.format == "json":
@@ -134,9 +134,9 @@ class CallOutput:
         if unread is not None:
             name = f"{exchange.api} {exchange.api_version}"
             self._env.report(f"kw: {name}: its answer cannot be read to its end: {unread.text}")
-        self._report_remarks(records.write_records(self._build_exchange_json(exchange)))
+        self._print_remarks_on_stderr(records.write_records(self._build_exchange_json(exchange)))
 
-    def _report_remarks(self, lines: Iterable[Remark]) -> None:
+    def _print_remarks_on_stderr(self, lines: Iterable[Remark]) -> None:
         for line in lines:
             if line.problem or not self._settings.quiet:
                 self._env.report(f"kw: {line.text}")

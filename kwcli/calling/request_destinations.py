@@ -18,7 +18,7 @@ from decoders.protocol_facts.request_routing import NODE_RESOURCES, route_of_api
 from decoders.schema.api_declaration import Api
 from decoders.wire.primitive_types import uuid_to_bytes
 from kwcli.net.cluster_client import ClusterClient
-from kwcli.net.metadata_messages import is_kraft
+from kwcli.net.metadata_messages import are_apis_of_kraft_node
 from kwcli.net.parse_addresses import format_address
 from kwcli.output.short_texts import count_of
 from kwcli.run_environment import Exit, Failure
@@ -158,7 +158,7 @@ class RequestRouter:
     def _find_destination_of_controller(self, body: Mapping[str, Any]) -> list[Destination]:
         connection, why = self._cluster.connect_to_controller()
         forwarded = route_of_api(self._api.key).to in ("controller", "resource")
-        itself = self._cluster.config.controllers or not is_kraft(connection.versions)
+        itself = self._cluster.config.controllers or not are_apis_of_kraft_node(connection.versions)
         if not itself and not forwarded:
             why = "any broker (the controller itself: --bootstrap-controller)"
         return [Destination(connection, body, why, looked_up=itself)]

@@ -11,8 +11,8 @@ from kwcli.option_types import NetworkList
 from kwcli.options import metrics_option, pass_options_as_value
 from kwcli.proxy.deciding.faults.fault_options import FaultOptions, fault_options
 from kwcli.proxy.deciding.script_and_control_options import ScriptAndControlOptions, script_and_control_options
+from kwcli.proxy.listening_and_version_options import ListeningOptions, served_options
 from kwcli.proxy.log.log_options import CLASHES, LogOptions, log_options
-from kwcli.proxy.serving_options import ListeningOptions, served_options
 from kwcli.proxy.tls.listener_tls_options import TlsOptions, security_options
 from kwcli.run_environment import Environment
 

@@ -130,7 +130,7 @@ def _complete_request_body(typed: Typed) -> Iterator[Candidate]:
 
 def _complete_body_word(typed: Typed) -> Iterator[Candidate]:
     """The fields of the request, each with what it means; `[0]` in the word stands for `[]`."""
-    from kwcli.completion.body_words import list_body_words
+    from kwcli.completion.request_body_words import list_body_words
     from kwcli.reference.field_descriptions import read_api_abouts
 
     found = _find_api_of_line(typed)

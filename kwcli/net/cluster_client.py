@@ -135,7 +135,7 @@ class ClusterClient:
         Raises Failure when there is no controller until the deadline, or when it cannot be known.
         """
         first = self.connect_to_any()
-        if not self.config.controllers and metadata_messages.is_kraft(first.versions):
+        if not self.config.controllers and metadata_messages.are_apis_of_kraft_node(first.versions):
             return first, "forwards to the active controller (KRaft)"
         for _ in self._attempts_until_deadline("the cluster has no active controller"):
             if self._controller not in self._nodes:

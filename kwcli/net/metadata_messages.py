@@ -82,7 +82,7 @@ class TopicMetadata(NamedTuple):
     error: int
 
 
-def is_kraft(versions: Mapping[int, Versions]) -> bool:
+def are_apis_of_kraft_node(versions: Mapping[int, Versions]) -> bool:
     """Whether these are the APIs of a KRaft node: only those offer DescribeQuorum, and no LeaderAndIsr."""
     return DESCRIBE_QUORUM in versions and LEADER_AND_ISR not in versions
 

@@ -210,15 +210,15 @@ class Connector:
         """The Failure with the line for people."""
         return Failure(stop.format_line(self.address_text), stop.code)
 
-    def explain_close(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
+    def explain_close_after_api_versions(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
         """More about a peer that closed in answer to ApiVersions; `stop` itself where nothing is found."""
         return stop if self.tls else explain_silent_close(self.dial_first_place, deadline, stop, sasl=self.sasl)
 
-    def explain_no_broker(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
+    def explain_close_of_no_broker(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
         """More about a peer that closed in answer to ApiVersions, and is no old broker either."""
         return explain_silence(self.connect, deadline, stop)
 
-    def explain_refusal(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
+    def explain_close_at_first_request(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
         """More about a broker that closed at the first request."""
         return stop if self.sasl else explain_late_close(self.connect, deadline, stop, tls=self.tls)
 

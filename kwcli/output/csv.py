@@ -93,7 +93,7 @@ class Csv(CountingRenderer):
         lines += map(self._reader.row_cells, rows)
         self._write(format_csv_lines(lines, safe=self._safe).encode("utf-8", "backslashreplace"))
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Learn the addresses of nodes from rows that are not shown."""
         self._reader.learn_node_addresses(rows)
 

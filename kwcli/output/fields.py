@@ -88,7 +88,7 @@ class Fields(CountingRenderer):
     def _header_line(self) -> str:
         return self._marks.join_cells([[column.word] for column in self._reader.columns])
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Learn the addresses of nodes from rows that are not shown."""
         self._reader.learn_node_addresses(rows)
 

@@ -36,7 +36,7 @@ class _RecordRenderer:
         self.expected += expected
         self.errors += not expected
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Do nothing: the format needs nothing from rows that are not shown."""
 
     def close(self) -> None:

@@ -75,7 +75,7 @@ class Renderer(Protocol):
 
     def write(self, rows: list[Settled]) -> None: ...
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Take rows that the filters have left out; a format may learn from them."""
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class CountingRenderer:
                 self.undecoded += row.status == "undecoded"
                 self.remarks += len(row.remarks)
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Do nothing: most formats need nothing from rows that are not shown."""
 
     def close(self) -> None:

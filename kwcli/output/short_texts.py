@@ -94,7 +94,7 @@ def count_of(count: int, noun: str) -> str:
 ALL_METRICS: Final = (["*"], [""])
 
 
-def join_first_items(items: Sequence[str], most: int | None) -> str:
+def join_first_and_count_others(items: Sequence[str], most: int | None) -> str:
     """`orders,payments`; beyond `most` of them `orders,payments,+7`."""
     if most is None or len(items) <= most:
         return ",".join(items)

@@ -291,7 +291,7 @@ class ExchangeTable(CountingRenderer):
 
         return "{:.3f}".format if column.word in ("latency_ms", "duration_ms") else format_json_value_as_cell
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Learn the addresses of nodes from rows that are not shown."""
         self._reader.learn_node_addresses(rows)
 

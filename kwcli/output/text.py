@@ -535,7 +535,7 @@ class LineRenderer:
             last = max(last, time_ns)
         return first < 0 or (self._lines.is_on_latest_day(first) and self._lines.is_on_latest_day(last))
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Learn the addresses of nodes from rows that are not shown."""
         for row in rows:
             if row.kind == "exchange" and row.api_key in NODE_LISTS:

@@ -59,7 +59,7 @@ class RowsIntoTables:
         """Add rows to the tables."""
         self.batcher.add_rows(rows)
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Do nothing: a row of a table is made of its exchange alone."""
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class TableWork(RowWork):
         self._batcher.write_pending_rows()
         return (pickle.dumps((self._writer.close(), self._writer.tally)),)
 
-    def merge_fold_states(self, states: tuple[bytes, ...]) -> None:
+    def merge_worker_states(self, states: tuple[bytes, ...]) -> None:
         """Add the files and the tally of a worker."""
         for state in states:
             written, tally = pickle.loads(state)
@@ -176,7 +176,7 @@ class PointDecoder:
         if self._jobs is not None:
             self._jobs.kill_workers()
 
-    def _add_rows(self, rows: Sequence[Row]) -> None:
+    def _add_rows_to_tables(self, rows: Sequence[Row]) -> None:
         """Add rows to the tables, here or in workers."""
         jobs = self._jobs
         if jobs is None:
@@ -195,7 +195,7 @@ class PointDecoder:
             return
         reading = SplitReader(split, self.engine)
         for segments in reading:
-            self._add_rows(self.engine.feed(segments))
+            self._add_rows_to_tables(self.engine.feed(segments))
             if segments:
                 self.last_ns = segments[-1][1]
             if progress is not None:
@@ -215,7 +215,7 @@ class PointDecoder:
 
     def finish(self) -> None:
         """Settle what is open: the capture is over."""
-        self._add_rows(self.engine.finish())
+        self._add_rows_to_tables(self.engine.finish())
 
     def write_pending_rows(self) -> None:
         """Write the rows that wait for a full batch; workers finish their files."""
@@ -238,14 +238,14 @@ def decode_splits_into_tables(
     Raises OSError when the tables cannot be written, Failure when a worker dies.
     """
     row_filter = RowFilter(spec)
-    open_writer = partial(staging.writer, spec.tables)
+    open_writer = partial(staging.make_writer, spec.tables)
     files: list[WrittenFile] = []
     counts: Counter[str] = Counter()
     problems: list[Problem] = []
     taken = done = 0
     if pending_plan.size < SHARED_MIN or not can_fork():
         output = None
-    with staging.writer(spec.tables) as writer:
+    with staging.make_writer(spec.tables) as writer:
         for point, splits in groupby(pending_plan.splits, key=lambda split: split.point):
             keys = read_keys(spec.key_logs, spec.secret_captures, spec.files)
             decoder = PointDecoder(spec, point, row_filter, keys, writer)

@@ -253,7 +253,7 @@ def _draw_query_rows(names: list[str], rows: list[list[Any]], settings: Settings
         columns.append(
             Column(
                 escape_text(name),
-                [_format_cell(value) for value in values],
+                [_format_cell_of_answer(value) for value in values],
                 drop=at,
                 right=number,
                 cut=cut,
@@ -266,7 +266,7 @@ def _draw_query_rows(names: list[str], rows: list[list[Any]], settings: Settings
     ]
 
 
-def _format_cell(value: Any) -> str:
+def _format_cell_of_answer(value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, bool):

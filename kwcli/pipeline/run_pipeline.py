@@ -19,7 +19,7 @@ from kwcli.pipeline.engine_job_and_result import EngineResult, JobSpec, build_jo
 from kwcli.pipeline.plan_splits import plan_splits_of_captures, start_planning, sum_file_sizes
 from kwcli.pipeline.read.decode_request_logs import decode_request_logs_into_tables
 from kwcli.pipeline.read.read_tls_keys import find_captures_with_secrets
-from kwcli.pipeline.show_run_progress import ProgressBar, format_run_closing_line, format_tables_line
+from kwcli.pipeline.show_run_progress import ProgressBar, format_run_closing_line, format_written_tables_line
 from kwcli.pipeline.store.output_folder import OutputFolder, require_local_folder
 from kwcli.pipeline.store.replace_folders_of_tables import TableStore, open_store, refuse_foreign_folder
 from kwcli.pipeline.store.tables_manifest import normalize_by_json
@@ -64,7 +64,7 @@ def run_pipeline(env: Environment, options: RunOptions) -> Exit:
     with open_store(options.out) as store:
         if store.recovered and not options.quiet:
             env.report(f"kw: {options.out}: {store.recovered}")
-        manifest = store.manifest()
+        manifest = store.read_manifest()
         covered = with_covered_captures(options, found, manifest)
         if manifest is None or not store.is_up_to_date(covered.files, options.select_options_of_rows()):
             return _make_tables_of_captures(env, options, covered, store, begun)
@@ -84,7 +84,7 @@ def _explain_run(env: Environment, options: RunOptions, found: FoundCaptures) ->
     files = OutputFolder(require_local_folder(options.out))
     refuse_foreign_folder(files, options.out)
     store = TableStore(files, options.out)
-    manifest = store.manifest()
+    manifest = store.read_manifest()
     covered = with_covered_captures(options, found, manifest)
     up_to_date = manifest is not None and store.is_up_to_date(covered.files, options.select_options_of_rows())
     state = covered.describe_action(
@@ -165,7 +165,7 @@ def _write_tables(
                 outcome.tally, outcome.counts, damaged=damaged, engine=str(engine_choice), seconds=seconds
             )
         )
-        env.report(format_tables_line(outcome.written, options.out))
+        env.report(format_written_tables_line(outcome.written, options.out))
     return _choose_exit_code(options, covered, facts)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.tables.write_parquet import WrittenFile
     from kwcli.run_environment import Environment
 
-__all__ = ["ProgressBar", "format_compacted_line", "format_run_closing_line", "format_tables_line"]
+__all__ = ["ProgressBar", "format_compacted_line", "format_run_closing_line", "format_written_tables_line"]
 
 WIDTH: Final = 24
 
@@ -99,7 +99,7 @@ def format_run_closing_line(
     )
 
 
-def format_tables_line(written: Iterable[WrittenFile], out: str) -> str:
+def format_written_tables_line(written: Iterable[WrittenFile], out: str) -> str:
     """`tables: exchanges 193 rows, 31.0kB; connections 49 rows, 12.1kB`: how much there is of each table."""
     rows: Counter[str] = Counter()
     sizes: Counter[str] = Counter()

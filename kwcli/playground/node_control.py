@@ -119,7 +119,7 @@ def _select_client_ports(state: State) -> dict[str, int]:
     return {name: port for name, port in ports.items() if name not in ("INTERNAL", "CONTROLLER")} or ports
 
 
-def _format_node_states(states: Sequence[State]) -> str:
+def _format_node_states_as_text(states: Sequence[State]) -> str:
     lines = []
     for state in states:
         process = f"process {state['pid']}" if state["pid"] else state["why"]
@@ -129,7 +129,7 @@ def _format_node_states(states: Sequence[State]) -> str:
 
 
 _FORMS: Final[Mapping[str, Callable[[Sequence[State]], str]]] = {
-    "text": _format_node_states,
+    "text": _format_node_states_as_text,
     "ndjson": lambda states: "".join(json.dumps(state) + "\n" for state in states),
     "json": lambda states: json.dumps(list(states)) + "\n",
 }

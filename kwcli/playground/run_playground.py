@@ -146,13 +146,13 @@ def run_playground(env: Environment, wish: PlaygroundOptions) -> int:
     with _interrupt_on_signals():
         try:
             with ExitStack() as stack:
-                return _run_in_folder(env, wish, stack, home)
+                return _run_playground_in_folder(env, wish, stack, home)
         except KeyboardInterrupt:
             # Ctrl-C is the usual end of a playground; with --run it is the command's own end.
             return Exit.INTERRUPTED if wish.run else Exit.DONE
 
 
-def _run_in_folder(env: Environment, wish: PlaygroundOptions, stack: ExitStack, home: Path) -> int:
+def _run_playground_in_folder(env: Environment, wish: PlaygroundOptions, stack: ExitStack, home: Path) -> int:
     began = env.monotonic()
     problem = "--mock asks for it" if wish.mock else explain_java_problem(wish.release, wish.jars)
     stage = _start_mock(env, wish, stack, problem) if problem else _start_cluster(env, wish, stack, home)
@@ -208,7 +208,7 @@ def _start_cluster(env: Environment, wish: PlaygroundOptions, stack: ExitStack, 
     try:
         cluster = stack.enter_context(Cluster(options, folder / "cluster"))
     except (StartFailed, Missing, RuntimeError) as problem:
-        raise Failure(_join_in_one_line(str(problem))) from None
+        raise Failure(_join_lines_in_one(str(problem))) from None
     stack.callback(cluster.kill)
     if any(port != wish.port + place for place, port in enumerate(_list_client_ports(cluster, listeners))):
         _report_on_stderr(env, wish, f"port {wish.port}, or one that follows, is taken: the next free ones are used")
@@ -289,7 +289,7 @@ def _format_count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _join_in_one_line(text: str) -> str:
+def _join_lines_in_one(text: str) -> str:
     return " ".join(text.split())[:600]
 
 

@@ -14,7 +14,7 @@ from kwcli.proxy.log.log_queue import Overflow
 from kwcli.proxy.log.start_log_process import start as launch
 from kwcli.proxy.proxy_server import Proxy, serve_proxy
 from kwcli.proxy.proxy_settings import DiscoveredNodes, Listening, ProxySettings, request_nodes_of_cluster
-from kwcli.proxy.tls.listener_tls_options import TlsOptions, check_exposure
+from kwcli.proxy.tls.listener_tls_options import TlsOptions, refuse_unsafe_exposure
 from kwcli.run_environment import Environment, Exit, Failure
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def run_proxy(
         raise Failure("the proxy relays to brokers: give -b, not --bootstrap-controller", Exit.USAGE)
     port_base, bind, advertise, metrics, served, run, heads = listening
     host = choose_advertised_host(bind, advertise)
-    check_exposure(security, config, bind)
+    refuse_unsafe_exposure(security, config, bind)
     make = partial(_make_inbound_tls, env, security, [host, bind]) if security.uses_tls else None
     plan = log.make_plan(env, recording=script_and_control.control is not None)
     if plan is not None and plan.decodes and config.registry is not None:

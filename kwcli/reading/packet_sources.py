@@ -85,7 +85,7 @@ class PacketSource:
         """Names of inputs that hold records, each with some of its exchanges and skipped byte runs, input by input."""
         return iter(())
 
-    def ends(self) -> Iterator[Ended]:
+    def read_connection_ends(self) -> Iterator[Ended]:
         """How the connections in tables ended."""
         return iter(())
 

@@ -213,13 +213,13 @@ class Captures(PacketSource):
         for tables in self._tables:
             yield from self._read_tables(tables)
 
-    def ends(self) -> Iterator[Ended]:
+    def read_connection_ends(self) -> Iterator[Ended]:
         """How the connections in tables ended, those of all folders by the times of their ends."""
         return merge(*map(self._read_ends, self._tables), key=attrgetter("last_ns"))
 
     def _read_ends(self, tables: StoredRows) -> Iterator[Ended]:
         try:
-            yield from tables.ends()
+            yield from tables.read_connection_ends()
         except Failure as failure:
             self.problems.append(failure.text)
 

@@ -338,7 +338,7 @@ class ReadingRun:
             names, form = ", ".join(source.records), self._settings.format
             raise Failure(f"{names}: -o {form} shows bytes, which NDJSON of kw lacks: give the capture", Exit.USAGE)
         lacking = 0
-        ends = (ended for ended in source.ends() if ports is None or is_row_of_ports(ended, ports))
+        ends = (ended for ended in source.read_connection_ends() if ports is None or is_row_of_ports(ended, ports))
         if sink.end_of_connection is not None and sink.tables is None:
             for ended in ends:
                 sink.end_of_connection(ended)

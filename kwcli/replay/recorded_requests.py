@@ -206,7 +206,7 @@ class ReplayRecording:
             if row.kind == "exchange":
                 self._add_request(row)
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Learn where brokers are from rows that the filters have left out."""
         for row in rows:
             if row.kind == "exchange":

@@ -22,7 +22,7 @@ from decoders.schema.api_declaration import NONE, Versions
 from kwcli.calling.request_destinations import RequestRouter
 from kwcli.net.cluster_client import ClusterClient
 from kwcli.net.command_deadline import Deadline
-from kwcli.net.metadata_messages import WITHOUT_CREATING, is_kraft
+from kwcli.net.metadata_messages import WITHOUT_CREATING, are_apis_of_kraft_node
 
 if TYPE_CHECKING:
     from kwcli.net.config.client_config import Address, ClientConfig
@@ -126,7 +126,7 @@ class ReplayTarget:
         """The nodes that a request goes to; `node` gets requests for any node. Raises NotReplayable, Failure."""
         way = route_of_api(api_key)
         cluster = self._get_client_with_new_deadline()
-        kraft = is_kraft(cluster.connect_to_any().versions)
+        kraft = are_apis_of_kraft_node(cluster.connect_to_any().versions)
         unnamed = way.to != "controller" and not _list_named_places(api_key, version, body)
         if way.to in ("any", "all") or (way.to == "controller" and kraft) or unnamed:
             return [self._build_node_request(cluster, node, body)]

@@ -197,7 +197,7 @@ def build_report(result: FoldResults, target: str) -> Report:
         "talkers": _build_top_talkers(result),
         "batches": _sort_rows(_get_rows_of_fold(result, "batches"), "bytes") if has["topic_partitions"] else None,
         "throttling": _build_throttling(result, portraits) if has["exchanges"] else None,
-        "connections": _build_connections(result) if has["connections"] else None,
+        "connections": _build_counts_of_connections(result) if has["connections"] else None,
         "skipped": _sort_rows(_get_rows_of_fold(result, "skipped"), "size") if has["skipped"] else None,
         "findings": _get_rows_of_fold(result, "findings"),
         "audit": _build_audit(result, target),
@@ -370,10 +370,10 @@ def _build_top_talkers(result: FoldResults) -> Row:
     for row in shown or ():
         row["bytes"] = (row["request_bytes"] or 0) + (row["response_bytes"] or 0)
         row["share"] = row["bytes"] / total if total else None
-    return {"client": _sort_rows(shown, "bytes"), "topic": _build_topics(result)}
+    return {"client": _sort_rows(shown, "bytes"), "topic": _build_rows_of_topics(result)}
 
 
-def _build_topics(result: FoldResults) -> list[Row] | None:
+def _build_rows_of_topics(result: FoldResults) -> list[Row] | None:
     batches = _get_rows_of_fold(result, "batches")
     if batches is None:
         return None
@@ -416,7 +416,7 @@ def _build_throttling_by(result: FoldResults, name: str, counts: dict[Any, int])
     return _sort_rows(found, "sum_ms")
 
 
-def _build_connections(result: FoldResults) -> Row:
+def _build_counts_of_connections(result: FoldResults) -> Row:
     rows = _get_rows_of_fold(result, "connections")
     closed: dict[str, int] = {}
     found: Row = dict.fromkeys(

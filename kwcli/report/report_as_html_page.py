@@ -21,7 +21,7 @@ from decoders.wire.format_and_escape_text import escape_text, format_latency, fo
 from kwcli import VERSION
 from kwcli.output.short_texts import count_of, cut
 from kwcli.report.build_report import Report, format_report_time, list_report_sentences
-from kwcli.report.group_articles import format_group_articles
+from kwcli.report.groups_as_html import format_group_articles
 from kwcli.report.page_style_and_script import SCRIPT, STYLE
 from kwcli.report.report_sections import (
     NOTHING,
@@ -34,7 +34,7 @@ from kwcli.report.report_sections import (
     select_first_rows,
 )
 from kwcli.report.svg_charts import Chart, draw_charts
-from kwcli.report.version_matrix import format_version_matrix
+from kwcli.report.version_matrix_as_html import format_version_matrix
 from kwcli.stats.statistics_as_text import format_packets
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def format_page(report: Report) -> str:
         f"<style>{STYLE}</style>",
         "</head>",
         "<body>",
-        *_format_body(report, drawn),
+        *_format_page_body(report, drawn),
         f'<script type="application/json" id="data">{_dump_json_safe_in_html(data)}</script>',
         f"<script>{SCRIPT}</script>",
         "</body>",
@@ -110,7 +110,7 @@ def _escape_html(value: object) -> str:
     return escape(escape_text(str(value)))
 
 
-def _format_body(report: Report, drawn: list[Chart]) -> Iterator[str]:
+def _format_page_body(report: Report, drawn: list[Chart]) -> Iterator[str]:
     there = [(section, rows) for section in SECTIONS if (rows := section.find_rows(report))]
     nothing = [section.none for section in SECTIONS if section.find_rows(report) == []]
     yield '<a class="skip" href="#content">Skip to the content</a>'
@@ -143,7 +143,7 @@ def _format_body(report: Report, drawn: list[Chart]) -> Iterator[str]:
     if drawn:
         yield '<section id="over-time" aria-labelledby="over-time-title"><h2 id="over-time-title">Over time</h2>'
         yield from _format_charts("over-time", drawn)
-        yield f'<p class="dim">Times are UTC; one point is {_format_width(report["bucket_s"])}.</p></section>'
+        yield f'<p class="dim">Times are UTC; one point is {_format_bucket_width(report["bucket_s"])}.</p></section>'
     for section, rows in there:
         yield from _format_section(section, rows, report, drawn)
         for name, _ in _find_parts_after_section(section, report):
@@ -163,7 +163,7 @@ def _find_parts_after_section(section: ReportSection, report: Report) -> Iterato
         yield "ladders", "Connections step by step"
 
 
-def _format_width(seconds: float) -> str:
+def _format_bucket_width(seconds: float) -> str:
     return f"{seconds:g} s" if seconds >= 1 and seconds == round(seconds) else format_latency(seconds * 1000)
 
 
@@ -178,7 +178,7 @@ def _format_section(section: ReportSection, rows: list[Row], report: Report, dra
     yield f'<section id="{section.name}" aria-labelledby="{section.name}-title">'
     yield f'<h2 id="{section.name}-title">{title}</h2>'
     if section.found or "request" in rows[0]:
-        yield from _format_findings(rows) if section.found else _format_bodies(rows[:BODIES])
+        yield from _format_findings(rows) if section.found else _format_example_bodies(rows[:BODIES])
         yield "</section>"
         return
     yield from _format_charts(section.name, drawn)
@@ -240,7 +240,7 @@ def _format_findings(rows: list[Row]) -> Iterator[str]:
         yield f'<p class="dim">And {len(rows) - FINDINGS:,} more: -o json has all.</p>'
 
 
-def _format_bodies(rows: list[Row]) -> Iterator[str]:
+def _format_example_bodies(rows: list[Row]) -> Iterator[str]:
     for row in rows:
         name = "SASL token" if row["api"] is None else f"{row['api']} {row['api_version']}"
         who = cut(escape_text(row["client_id"] or row["client"]), NAME)
@@ -296,7 +296,7 @@ def _build_ladder_data(row: Row) -> Row:
     made = [
         [
             escape_text(step["time"][11:23]),
-            escape_text(_format_request(step)),
+            escape_text(_format_api_version_and_topics(step)),
             escape_text(_describe_response(step)),
             2 if step["status"] == "unanswered" else int(_is_failed_step(step)),
             said if at == turn else "",
@@ -317,7 +317,7 @@ def _is_failed_step(step: Row) -> bool:
     return bool(step["errors"]) or step["status"] in ("unanswered", "undecoded", "orphan_response")
 
 
-def _format_request(step: Row) -> str:
+def _format_api_version_and_topics(step: Row) -> str:
     name = "SASL token" if step["api"] is None else f"{step['api']} {step['api_version']}"
     about = f" {', '.join(cut(each, 40) for each in step['about'])}" if step["about"] else ""
     return f"{name}{about}" + ("" if step["request_size"] is None else f" · {format_size(step['request_size'])}")

@@ -86,7 +86,7 @@ class ReportRenderer(AnswerRenderer):
             if isinstance(row, Skipped):
                 self.folds.skip(row)
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Let folds learn from rows, also those that the filters leave out."""
         self.folds.learn(rows, self._within)
 

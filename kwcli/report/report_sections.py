@@ -177,11 +177,11 @@ def _make_latency_section(name: str) -> ReportSection:
     )
 
 
-def _format_request(row: Row) -> str:
+def _format_api_and_version(row: Row) -> str:
     return "SASL token" if row["api"] is None else f"{row['api']} {row['api_version']}"
 
 
-def _format_client(row: Row) -> str:
+def _format_client_id_or_address(row: Row) -> str:
     return escape_text(row["client_id"] or row["address"])
 
 
@@ -396,7 +396,7 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
         *("slowest", "Slowest exchanges", ("slowest",)),
         (
             ReportColumn("took", _make_duration_cell("latency_ms"), 0, bad=True),
-            ReportColumn("request", _format_request, 0, False, 14),
+            ReportColumn("request", _format_api_and_version, 0, False, 14),
             ReportColumn("client", lambda row: escape_text(row["client_id"] or row["client"]), 2, False, 12),
             ReportColumn("broker", _make_name_cell("broker"), 5, False),
             ReportColumn("time", lambda row: format_report_time(row["time"], 23), 3, False),
@@ -429,7 +429,7 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
     ReportSection(
         *("old-versions", "Clients that the target release turns away", ("old_versions", "old")),
         (
-            ReportColumn("client", _format_client, 0, False, 14),
+            ReportColumn("client", _format_client_id_or_address, 0, False, 14),
             ReportColumn("software", _format_software_name, 3, False, 12),
             ReportColumn("requests", _make_count_cell("count"), 2),
             ReportColumn("of", _make_count_cell("of"), 6),

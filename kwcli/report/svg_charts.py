@@ -65,7 +65,7 @@ def draw_charts(report: Report) -> Iterator[Chart]:
         (value or 0) - bad for value, bad in zip(align_values_to_times(points, "count", starts), errors, strict=True)
     ]
     counts = [_Series("without errors", well, 0), _Series("with errors", errors, 5)]
-    yield _draw_chart(report, "over-time", "Exchanges", counts, starts, _format_whole, _draw_stacked_columns)
+    yield _draw_chart(report, "over-time", "Exchanges", counts, starts, _format_rounded_number, _draw_stacked_columns)
     sides = (("sent by clients", "request_bytes"), ("got by clients", "response_bytes"))
     sizes = [
         _Series(name, [value or 0 for value in align_values_to_times(points, key, starts)], number)
@@ -85,7 +85,7 @@ def draw_charts(report: Report) -> Iterator[Chart]:
             )
 
 
-def _format_whole(value: float) -> str:
+def _format_rounded_number(value: float) -> str:
     return f"{round(value):,}"
 
 

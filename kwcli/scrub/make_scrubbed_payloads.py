@@ -112,7 +112,7 @@ class KeptFacts:
             _NONE if key is None else key,
             _NONE if version is None else version,
             _NONE if correlation_id is None else correlation_id,
-            *map(_pack_size, (row.request_size, row.response_size)),
+            *map(_pack_frame_size, (row.request_size, row.response_size)),
         )
         errors = " ".join(f"{path}={error_name(code)}" for path, code in codes)
         words = f"{client} {broker} {row.outcome if key is None else api_name(key)} {status} {errors}"
@@ -154,7 +154,7 @@ def _read_error_codes_of_frames(row: Exchange, frames: Frames) -> tuple[bool, li
     return unread, codes
 
 
-def _pack_size(size: int | None) -> int:
+def _pack_frame_size(size: int | None) -> int:
     """The size of a frame in its facts."""
     return _NONE if size is None else int.from_bytes(harmless_size_field(_encode_size_field(size)), "big")
 

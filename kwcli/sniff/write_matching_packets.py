@@ -208,7 +208,7 @@ class MatchingPacketsWriter:
         for row in rows:
             self.keep_packets_of_row(self._pieces.pop(id(row), None))
 
-    def end_batch(self) -> None:
+    def forget_unshown_rows(self) -> None:
         """Forget the rows of this batch that are not shown."""
         self._pieces.clear()
 

@@ -176,7 +176,7 @@ class Stats(FoldRenderer):
         """A renderer like this one that has seen nothing."""
         return Stats(self._asked, self._settings, self._write, self._within, self._report)
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Extend the time that rates refer to by these exchanges: rates are those of the whole capture.
 
         Ages learn from them who was in which group.

@@ -189,7 +189,7 @@ def _make_columns(result: StatsResult) -> list[Column]:
     first_name = next((name for name in asked.by if name != "time"), None)
     found = []
     for name in asked.by:
-        shown = _format_times(rows) if name == "time" else [_format_name(row[name]) for row in rows]
+        shown = _format_times(rows) if name == "time" else [_format_dimension_value(row[name]) for row in rows]
         if name == first_name:
             shown = [OTHERS if "others" in row else cell for row, cell in zip(rows, shown, strict=True)]
         paints = "api" if name == "api" else "dim" if name == "time" else "client"
@@ -222,7 +222,7 @@ def _make_columns(result: StatsResult) -> list[Column]:
     return found
 
 
-def _format_name(value: Any) -> str:
+def _format_dimension_value(value: Any) -> str:
     return "–" if value is None else escape_text(str(value))
 
 
@@ -264,10 +264,10 @@ def _make_slowest_columns(rows: list[Row]) -> list[Column]:
 
     return [
         make_column("slowest", lambda row: format_latency(row["latency_ms"]), 0, right=True, paint="bad"),
-        make_column("request", _format_request, 0, paint="api", cut=16),
+        make_column("request", _format_api_and_version, 0, paint="api", cut=16),
         make_column("packets", lambda row: format_packets(row["packets"]), 1),
         make_column(time_title("time", rows[0]["time"]), lambda row: _format_time_of_day(row["time"]), 2, paint="dim"),
-        make_column("client", _format_client, 3, paint="client", cut=12),
+        make_column("client", _format_client_id_or_host, 3, paint="client", cut=12),
         make_column("broker", lambda row: row["broker"], 4),
         make_column("sent", lambda row: format_size(row["request_size"] or 0), 6, right=True),
         make_column("got", lambda row: format_size(row["response_size"] or 0), 6, right=True),
@@ -276,12 +276,12 @@ def _make_slowest_columns(rows: list[Row]) -> list[Column]:
     ]
 
 
-def _format_request(row: Row) -> str:
+def _format_api_and_version(row: Row) -> str:
     return "SASL token" if row["api"] is None else f"{row['api']} {row['api_version']}"
 
 
-def _format_client(row: Row) -> str:
-    return _format_name(row["client_id"] or row["client"].rpartition(":")[0])
+def _format_client_id_or_host(row: Row) -> str:
+    return _format_dimension_value(row["client_id"] or row["client"].rpartition(":")[0])
 
 
 def _format_time_of_day(time: str) -> str:

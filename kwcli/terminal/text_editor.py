@@ -51,7 +51,7 @@ def run_editor(env: Environment, path: str, unchanged: str) -> None:
     if not words:
         raise Failure("$EDITOR is empty", Exit.USAGE)
     try:
-        with _open_terminal(env) as terminal:
+        with _open_terminal_for_editor(env) as terminal:
             if terminal is None and not _has_terminal(env) and PurePath(words[0]).name in _ON_TERMINAL:
                 text = f"the editor {editor} needs a terminal, and there is none; {unchanged}"
                 raise Failure(f"{text} (set $EDITOR to an editor that needs none)", Exit.USAGE)
@@ -67,7 +67,7 @@ def _has_terminal(env: Environment) -> bool:
 
 
 @contextmanager
-def _open_terminal(env: Environment) -> Iterator[int | None]:
+def _open_terminal_for_editor(env: Environment) -> Iterator[int | None]:
     """A file descriptor of the terminal for the editor; None: it inherits kw's own streams."""
     if _has_terminal(env):
         yield None

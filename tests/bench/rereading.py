@@ -65,7 +65,7 @@ def measure(job: Job, folder: Path, kind: type[Rereader]) -> str:
 
     with open_store(str(folder / kind.__name__)) as store, patch.object(stitch_stage, "Rereader", rereading):
         stage_input = StageInput(job.spec, len(job.splits), store.start_staging(), raw=False)
-        Coordination(stage_input.staging).set_splits(job.splits)
+        Coordination(stage_input.staging).write_all_splits(job.splits)
         began = time.process_time()
         parts = [batch for number in range(len(job.splits)) for batch in read_split(stage_input, number)]
         read = time.process_time()

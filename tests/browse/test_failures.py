@@ -29,7 +29,7 @@ def fail(*_: Any) -> None:
 def test_a_defect_in_a_search_is_told_and_other_searches_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(RowFinder, "add_block", fail)
+            patch.setattr(RowFinder, "process_rows_of_block", fail)
             await pilot.press("exclamation_mark")
             await browsing.settle(pilot)
         assert "defect: ZeroDivisionError: on purpose" in browsing.screen_text

@@ -12,7 +12,7 @@ from textual.events import AppBlur, Key
 
 from decoders.filters import parse
 from kwcli.browse.quick_filters import join_with_filter
-from kwcli.browse.search_words import list_words_of_filters, make_text_filter
+from kwcli.browse.text_filters_and_filter_words import list_words_of_filters, make_text_filter
 from kwcli.browse.times.times_in_filters import write_offsets_at_times
 from kwcli.output.short_texts import find_zone
 from tests.browse.browsing import Browsing, run_steps

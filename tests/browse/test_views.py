@@ -270,7 +270,7 @@ def test_top_of_live_traffic_is_that_of_the_last_minutes() -> None:
     for lap in range(4):
         for row in found:
             row.time_ns += (lap > 0) * 61 * 10**9
-        counter.add_block(0, found, [])
+        counter.process_rows_of_block(0, found, [])
     for row in found:
         assert row.kind == "exchange"
         whole.add(row)

@@ -23,8 +23,8 @@ from decoders.protocol_facts.kafka_releases import RELEASES
 from decoders.schema.api_declaration import parse_api
 from kwcli.completion import SHELLS, __main__, cluster_names
 from kwcli.completion.__main__ import FILES
-from kwcli.completion.body_words import list_leaf_fields
 from kwcli.completion.completion_candidates import LIMIT_VARIABLE
+from kwcli.completion.request_body_words import list_leaf_fields
 from kwcli.main import COMMANDS
 from kwcli.main import kw as program
 from tests.cli.shells import COMPLETIONS, ROOT, Answer, ask

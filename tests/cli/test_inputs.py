@@ -236,9 +236,9 @@ def test_the_span_of_captures(folder: Path) -> None:
 
 def test_ends_of_connections_in_several_tables_come_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
     captures = Captures([], world())
-    tables = [Mock(ends=partial(ended_at, *times)) for times in ((1, 4, 9), (2, 3, 8), ())]
+    tables = [Mock(read_connection_ends=partial(ended_at, *times)) for times in ((1, 4, 9), (2, 3, 8), ())]
     monkeypatch.setattr(captures, "_tables", tables)
-    assert [ended.last_ns for ended in captures.ends()] == [1, 2, 3, 4, 8, 9]
+    assert [ended.last_ns for ended in captures.read_connection_ends()] == [1, 2, 3, 4, 8, 9]
 
 
 def ended_at(*times: int) -> Iterator[Ended]:

@@ -64,7 +64,7 @@ def test_every_format_has_a_renderer(name: str) -> None:
     pieces: list[bytes] = []
     renderer = open_renderer(choose_settings(world(), output=name, color="never"), pieces.append)
     renderer.write([])
-    renderer.learn_from([])
+    renderer.learn_from_unshown_rows([])
     renderer.close()
     assert (renderer.errors, renderer.expected, renderer.undecoded) == (0, 0, 0)
 
@@ -117,7 +117,7 @@ def test_rows_do_not_mix_with_the_bar() -> None:
     clock.now = 10.0
     output.show_progress(10, 1)
     output.write(b"row\n")
-    output.end_batch()
+    output.flush_if_prompt()
     assert written(env.stderr).endswith(ERASE)
 
 
@@ -134,7 +134,7 @@ def test_everything_is_written_in_pieces(stream: type[io.BytesIO]) -> None:
     env.stdout = out = stream()
     output = RowOutput(env, prompt=False)
     output.write(b"0123456789")
-    output.end_batch()
+    output.flush_if_prompt()
     assert out.getvalue() == b""  # no reader waits for it
     output.write(bytes(WRITE_SIZE) if stream is io.BytesIO else b"x")
     output.flush()

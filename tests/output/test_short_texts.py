@@ -14,7 +14,7 @@ from kwcli.output.short_texts import (
     cut_start_to_width,
     format_number_ranges,
     format_period,
-    join_first_items,
+    join_first_and_count_others,
     shorten_api_name,
 )
 
@@ -70,9 +70,9 @@ def test_ranges(numbers: list[int], text: str) -> None:
 
 
 def test_listed() -> None:
-    assert join_first_items(["a", "b", "c"], None) == "a,b,c"
-    assert join_first_items(["a", "b", "c"], 3) == "a,b,c"
-    assert join_first_items(["a", "b", "c"], 1) == "a,+2"
+    assert join_first_and_count_others(["a", "b", "c"], None) == "a,b,c"
+    assert join_first_and_count_others(["a", "b", "c"], 3) == "a,b,c"
+    assert join_first_and_count_others(["a", "b", "c"], 1) == "a,+2"
 
 
 @given(st.text(st.characters(), max_size=30), st.integers(0, 40))

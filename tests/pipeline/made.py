@@ -53,7 +53,7 @@ def make(folder: Path, rows: int, names: Names | None = None, *, seed: int = 1, 
     random = np.random.default_rng(seed)
     with open_store(str(folder)) as store:
         staging = store.start_staging()
-        with staging.writer(TABLES) as writer:
+        with staging.make_writer(TABLES) as writer:
             for at, size in _parts(rows, batch):
                 exchanges = _exchanges(random, at, size, rows, names)
                 writer.write_table("exchanges", exchanges)

@@ -29,7 +29,7 @@ def source(name: str) -> CoveredCapture:
 def put(store: TableStore, tag: str, count: int, tables: tuple[str, ...] = NAMES) -> Manifest:
     """Commit a run whose tables hold the first `count` rows, and whose manifest has the tag."""
     staging = store.start_staging()
-    with staging.writer(tables) as writer:
+    with staging.make_writer(tables) as writer:
         writer.write(ROWS.slice(0, count))
         written = writer.close()
     return store.commit(
@@ -56,7 +56,7 @@ class Quick(OutputFolder):
 def check_whole(folder: Path) -> str:
     """Assert that the next start leaves the tables of exactly one run; gives its tag."""
     with open_store(str(folder), Quick) as store:
-        manifest = store.manifest()
+        manifest = store.read_manifest()
         assert not store.files.exists(JOURNAL)
         assert not store.files.exists(STAGING)
     found = seen(folder)

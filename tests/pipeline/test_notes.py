@@ -25,13 +25,13 @@ def staging(tmp_path: Path) -> Staging:
 
 def test_a_task_waits_for_its_split(staging: Staging) -> None:
     driver, task = Coordination(staging), Coordination(staging)
-    driver.add_split(0, SPLITS[0])
+    driver.write_split(0, SPLITS[0])
     assert task.wait_for_split(0) == SPLITS[0]
-    timer = Timer(0.1, lambda: driver.add_split(1, SPLITS[1]))
+    timer = Timer(0.1, lambda: driver.write_split(1, SPLITS[1]))
     timer.start()
     assert task.wait_for_split(1) == SPLITS[1]
     timer.join()
-    timer = Timer(0.1, lambda: driver.set_splits(SPLITS[:2]))  # fewer splits than there could have been
+    timer = Timer(0.1, lambda: driver.write_all_splits(SPLITS[:2]))  # fewer splits than there could have been
     timer.start()
     assert task.wait_for_split(2) is None
     timer.join()
@@ -41,8 +41,8 @@ def test_a_task_waits_for_its_split(staging: Staging) -> None:
 
 def test_a_task_says_why_there_is_no_split(staging: Staging) -> None:
     driver, task = Coordination(staging), Coordination(staging)
-    driver.add_split(0, SPLITS[0])
-    driver.add_planning_failure("big.pcap: input/output error at byte 7")
+    driver.write_split(0, SPLITS[0])
+    driver.write_planning_failure("big.pcap: input/output error at byte 7")
     assert task.wait_for_split(0) == SPLITS[0]
     with pytest.raises(Failure, match=r"^big\.pcap: input/output error at byte 7$"):
         task.wait_for_split(1)
@@ -61,12 +61,12 @@ def test_a_task_waits_for_nobody_whose_folder_is_gone(staging: Staging, monkeypa
 def test_how_far_the_tasks_are(staging: Staging) -> None:
     driver, task = Coordination(staging), Coordination(staging)
     assert driver.read_progress() == (0, 0)
-    task.add_progress(1, 10)
-    task.add_progress(1, 20)  # too soon for another note
+    task.write_progress(1, 10)
+    task.write_progress(1, 20)  # too soon for another note
     assert driver.read_progress() == (10, 0)
     reports = [ReadReport(number, 100 * number, {}, (), (), number) for number in (2, 1)]
     for report in reports:
-        task.add_report(report)
+        task.write_split_report(report)
     assert driver.read_progress() == (300, 2)
     assert driver.read_progress() == (300, 2)
     assert driver.read_reports() == reports[::-1]

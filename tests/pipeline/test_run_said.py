@@ -5,7 +5,12 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from kwcli.pipeline.show_run_progress import ProgressBar, format_duration, format_run_closing_line, format_tables_line
+from kwcli.pipeline.show_run_progress import (
+    ProgressBar,
+    format_duration,
+    format_run_closing_line,
+    format_written_tables_line,
+)
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.tables.write_parquet import WrittenFile
 from tests.cli.worlds import world, written
@@ -169,8 +174,8 @@ def test_the_closing_lines() -> None:
         WrittenFile("exchanges", "1970-01-01", "y", 4, 30_000),
         WrittenFile("exchanges", "1970-01-02", "z", 1, 1_000),
     ]
-    assert format_tables_line(written, "out") == "out: exchanges 5 rows, 31.0kB; connections 1 row, 12B"
-    assert format_tables_line([], "out") == "out: no rows"
+    assert format_written_tables_line(written, "out") == "out: exchanges 5 rows, 31.0kB; connections 1 row, 12B"
+    assert format_written_tables_line([], "out") == "out: no rows"
 
 
 @pytest.mark.parametrize(

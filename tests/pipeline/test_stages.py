@@ -62,7 +62,7 @@ def run_stages(
     """
     with open_store(str(folder)) as store:
         stage_input = StageInput(job.spec, len(job.splits), store.start_staging(), raw)
-        Coordination(stage_input.staging).set_splits(job.splits)
+        Coordination(stage_input.staging).write_all_splits(job.splits)
         numbers = list(range(len(job.splits)))
         rng.shuffle(numbers)
         numbers.append(rng.choice(numbers))  # one task runs twice, and Spark uses the first result
@@ -257,7 +257,7 @@ def test_a_defect_in_a_task_names_the_split(tmp_path: Path, monkeypatch: pytest.
 
     with open_store(str(tmp_path / "out")) as store:
         stage_input = StageInput(job.spec, len(job.splits), store.start_staging(), False)
-        Coordination(stage_input.staging).set_splits(job.splits)
+        Coordination(stage_input.staging).write_all_splits(job.splits)
         parts = [batch for number in range(len(job.splits)) for batch in read_split(stage_input, number)]
         ordered = pa.Table.from_batches(parts, PARTS).sort_by(ORDER).combine_chunks().to_batches()
         verdicts = list(stitch_partition(stage_input, ordered))

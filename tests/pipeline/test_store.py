@@ -25,9 +25,9 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 def test_a_run_replaces_all_tables(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     with open_store(str(folder)) as store:
-        assert store.manifest() is None
+        assert store.read_manifest() is None
         first = put(store, "first", 5)
-        assert store.manifest() == first
+        assert store.read_manifest() == first
     assert seen(folder) == {"exchanges": 5, "topic_partitions": first.tables["topic_partitions"].rows, "skipped": 0}
     with open_store(str(folder)) as store:
         second = put(store, "second", 9, ("exchanges", "skipped"))
@@ -102,7 +102,7 @@ def test_a_second_run_is_refused_and_a_dead_one_does_not_count(tmp_path: Path, h
 
 def test_files_of_tasks_that_failed_are_in_no_table(tmp_path: Path) -> None:
     def fail(staging: Any) -> None:
-        with staging.writer(NAMES) as writer:
+        with staging.make_writer(NAMES) as writer:
             writer.write(ROWS)
             raise RuntimeError
 
@@ -110,10 +110,10 @@ def test_files_of_tasks_that_failed_are_in_no_table(tmp_path: Path) -> None:
         staging = store.start_staging()
         with pytest.raises(RuntimeError):
             fail(staging)
-        with staging.writer(NAMES) as twice:
+        with staging.make_writer(NAMES) as twice:
             twice.write(ROWS.slice(0, NEW))
             twice.close()
-        with staging.writer(NAMES) as writer:
+        with staging.make_writer(NAMES) as writer:
             writer.write(ROWS.slice(0, NEW))
             written = writer.close()
         store.commit(staging, written, sources=[source("new")], options={"tag": "new"}, tables=NAMES, facts={})
@@ -135,7 +135,7 @@ class Haunted(OutputFolder):
 def test_a_late_writer_of_a_killed_run_is_outlived(tmp_path: Path) -> None:
     store = TableStore(OutputFolder(str(tmp_path)), "out")
     store.open()
-    with store.start_staging().writer(NAMES) as writer:
+    with store.start_staging().make_writer(NAMES) as writer:
         writer.write(ROWS)
         writer.close()
     store.close()

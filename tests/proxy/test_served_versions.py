@@ -14,11 +14,11 @@ from decoders.protocol_facts.kafka_releases import RELEASES, api_versions_of_rel
 from decoders.schema.api_declaration import Versions
 from kwcli.proxy.deciding.ask_deciders import Deciders
 from kwcli.proxy.deciding.served_versions import ServedVersions, VersionDecider
+from kwcli.proxy.listening_and_version_options import ServedOptions
 from kwcli.proxy.relay.relay_state import CLOSE, SEND_CLIENT, SEND_SERVER
 from kwcli.proxy.relay.rewrite_addresses import cap_api_versions
 from kwcli.proxy.relay.rewrite_cache import RewrittenAnswers
 from kwcli.proxy.relay.sans_io_connection import RelayCore
-from kwcli.proxy.serving_options import ServedOptions
 from kwcli.run_environment import Exit, Failure
 from tests.proxy.stage import API_VERSIONS, FETCH, METADATA, PRODUCE, request, response
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kwcli.report.report_as_html_page import _build_ladder_data
-from kwcli.report.version_matrix import _split_api_name, format_version_matrix
+from kwcli.report.version_matrix_as_html import _split_api_name, format_version_matrix
 from kwcli.stats.statistics_as_text import wrap_note
 
 

@@ -49,7 +49,7 @@ class TopCounter:
         by = (self._asked.by,)
         return Statistics(by, "latency", over_time=True), Statistics(by, "latency"), Slowest(SLOWEST)
 
-    def add_block(self, first: int, rows: list[Settled], _ended: list[Ended]) -> None:
+    def process_rows_of_block(self, first: int, rows: list[Settled], _ended: list[Ended]) -> None:
         """Count the rows of a block."""
         for row in rows:
             if row.kind != "exchange":

@@ -32,7 +32,7 @@ class CauseFinder:
         self._until = 0
         self._latest_s = time.monotonic()
 
-    def add_block(self, first: int, rows: list[Settled], ended: list[Ended]) -> None:
+    def process_rows_of_block(self, first: int, rows: list[Settled], ended: list[Ended]) -> None:
         """Have the doctor look at the rows of a block."""
         for row in rows:
             if row.kind == "exchange":

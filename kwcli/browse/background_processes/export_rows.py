@@ -50,7 +50,7 @@ class RowExporter:
             problem = (error.strerror or str(error)).lower()
             self._send(RowsExported(self._asked.number, self._asked.path, 0, problem))
 
-    def add_block(self, first: int, rows: list[Settled], _ended: list[Ended]) -> None:
+    def process_rows_of_block(self, first: int, rows: list[Settled], _ended: list[Ended]) -> None:
         """Write the rows of a block that are wanted."""
         if self.done:
             return
@@ -63,7 +63,7 @@ class RowExporter:
             and (at == asked.row if asked.row is not None else self._matches(row))
         ]
         with self._deleting_at_failure():
-            self._renderer.learn_from(rows)
+            self._renderer.learn_from_unshown_rows(rows)
             if wanted:
                 self._renderer.write(list(wanted))
                 self._count += len(wanted)

@@ -97,7 +97,7 @@ class _SpoolRenderer:
         """Write the rows."""
         self._write_rows(rows)
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Do nothing: no row is left out."""
 
     def close(self) -> None:

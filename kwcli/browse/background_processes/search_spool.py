@@ -48,7 +48,7 @@ class Question(Protocol):
     api_readers: ApiReaders
     done: bool
 
-    def add_block(self, first: int, rows: list[Settled], ended: list[Ended]) -> None:
+    def process_rows_of_block(self, first: int, rows: list[Settled], ended: list[Ended]) -> None:
         """Take the rows of a block, the first of which has this number."""
 
     def note_all_rows_searched(self) -> None:
@@ -67,7 +67,7 @@ class RowFinder:
         self._matches = selection.matches
         self.api_readers = ApiReaders(WantedPaths(selection.needs))
 
-    def add_block(self, first: int, rows: list[Settled], _ended: list[Ended]) -> None:
+    def process_rows_of_block(self, first: int, rows: list[Settled], _ended: list[Ended]) -> None:
         """Send the rows of the block that the filter lets through."""
         matches = self._matches
         found = [at for at, row in enumerate(rows) if row.kind == "exchange" and matches(row)]
@@ -173,7 +173,7 @@ class Searcher:
             self._next[number] = block + 1
             with suppress(BlockLost):  # overwritten by now: the answer goes on behind it
                 rows, ended = self._rows.unpack_block(block, question.api_readers)
-                question.add_block(self._rows.first_row_of_block(block), rows, ended)
+                question.process_rows_of_block(self._rows.first_row_of_block(block), rows, ended)
             return True
         if number not in self._told_end:
             self._told_end.add(number)

@@ -56,7 +56,7 @@ class RowSorter:
         self._until = 0
         self._latest_s = time.monotonic()
 
-    def add_block(self, first: int, rows: list[Settled], _ended: list[Ended]) -> None:
+    def process_rows_of_block(self, first: int, rows: list[Settled], _ended: list[Ended]) -> None:
         """Take the rows of a block that the filter lets through; without one, also bytes that are no exchange."""
         matches, key = self._matches, self._key
         for at, row in enumerate(rows, first):

@@ -34,7 +34,7 @@ class ChosenLines(ChosenColumns):
         for at, column in enumerate(self._reader.columns):
             widest = max([cell_width(titles[at]), *(cell_width(each[at]) for each in texts)])
             self._cells.append(min(max(self._least_column_width(column), widest), _MOST))
-        self.titles = self._join(titles)
+        self.titles = self._join_cells(titles)
 
     @property
     def width(self) -> int:
@@ -47,9 +47,9 @@ class ChosenLines(ChosenColumns):
 
     def make_line(self, row: Settled) -> str:
         """The line of a row."""
-        return self._join(self._format_row_cells(row))
+        return self._join_cells(self._format_row_cells(row))
 
-    def _join(self, texts: list[str]) -> str:
+    def _join_cells(self, texts: list[str]) -> str:
         shown = [cut(text, cells) for text, cells in zip(texts, self._cells, strict=True)]
         gaps = [" " * (cells - cell_width(text)) for text, cells in zip(shown, self._cells, strict=True)]
         return _GAP.join(

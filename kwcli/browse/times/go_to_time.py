@@ -15,10 +15,10 @@ from kwcli.output.short_texts import NS, TimeZone
 if TYPE_CHECKING:
     from kwcli.browse.panes.list_pane import ListPane
 
-__all__ = ["TimeStep", "describe_wrong_time"]
+__all__ = ["TimeStep", "explain_wrong_time"]
 
 
-def describe_wrong_time(text: str) -> str:
+def explain_wrong_time(text: str) -> str:
     """Why a text is no time; empty where it is one."""
     try:
         parse_moment(text)

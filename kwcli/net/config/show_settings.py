@@ -69,7 +69,7 @@ def format_property_table(rows: list[Row], width: int | None) -> Iterator[str]:
     yield from _draw_settings_table(
         [
             ("property", [row["property"] for row in followed], 0),
-            ("meaning", [_format_meaning(row) for row in followed], 20),
+            ("meaning", [_format_property_meaning(row) for row in followed], 20),
         ],
         width,
     )
@@ -88,7 +88,7 @@ def format_property_table(rows: list[Row], width: int | None) -> Iterator[str]:
     yield from textwrap.wrap(last, most, break_on_hyphens=False)
 
 
-def _format_meaning(row: Row) -> str:
+def _format_property_meaning(row: Row) -> str:
     values = f": {', '.join(row['values'])}" if row["values"] else ""
     default = f" (default {row['default']})" if row["default"] else ""
     also = f"; also {', '.join(row['also'])}" if row["also"] else ""
@@ -109,10 +109,11 @@ def build_rows_in_force(
 
     sources, _ = read_setting_sources(env, properties=properties, files=files, profile=profile)
     own = [
-        SettingSource(option, [(name, _format_value(value))]) for (name, option), value in _list_given_options(options)
+        SettingSource(option, [(name, _format_setting_value(value))])
+        for (name, option), value in _list_given_options(options)
     ]
     times = [
-        SettingSource(variable, [(name, _format_milliseconds(env.variables[variable]))])
+        SettingSource(variable, [(name, _convert_to_milliseconds(env.variables[variable]))])
         for variable, name in _TIMES.items()
         if env.variables.get(variable)
     ]
@@ -191,11 +192,11 @@ def _list_given_options(options: Sequence[tuple[str, Any]]) -> Iterator[tuple[tu
             yield OPTIONS[field], value
 
 
-def _format_value(value: Any) -> str:
+def _format_setting_value(value: Any) -> str:
     return str(round(value * 1000)) if isinstance(value, float) else str(value)
 
 
-def _format_milliseconds(text: str) -> str:
+def _convert_to_milliseconds(text: str) -> str:
     from kwcli.net.config.build_config import parse_seconds
 
     return str(round(parse_seconds(text, "time") * 1000))

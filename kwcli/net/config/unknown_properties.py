@@ -143,11 +143,11 @@ def redact_unless_property_name(name: str, value: str = "") -> str:
     if first != name and is_known_property(first):
         return f"{first} {redact_whole_text(name[len(first) :].strip())}"
     if len(name) <= _NAME_MOST and re.fullmatch(_NAME, name) and (value or _is_near_property(name)):
-        return _redact_words(name)
+        return _redact_unknown_words(name)
     return redact_whole_text(name)
 
 
-def _redact_words(name: str) -> str:
+def _redact_unknown_words(name: str) -> str:
     """A name that is not known, with the words that no property has hidden: `sasl.password-{redacted 7}`."""
     if is_property_of_other_client(name):
         return name

@@ -205,7 +205,7 @@ class BrokerConnection:
         except ConnectionStop as stop:
             if stop.cause is not Cause.CLOSED or settled is not None:
                 raise connector.make_failure(stop) from None
-            known = connector.explain_close(stop, deadline)
+            known = connector.explain_close_after_api_versions(stop, deadline)
             if known is not stop:
                 raise connector.make_failure(known) from None
             lower = _ask_with_lower_versions(attempt, connector, deadline)
@@ -368,7 +368,7 @@ class BrokerConnection:
         if stop.cause is Cause.CLOSED:
             offered = self.versions.get(api_key) if api_key is not None else None
             if not self._answered:
-                stop = self._connector.explain_refusal(stop, self.deadline)
+                stop = self._connector.explain_close_at_first_request(stop, self.deadline)
             if stop.cause is Cause.CLOSED and api_key is not None and (offered is None or version not in offered):
                 remedy = f"it offers {f'versions {offered}' if offered else 'no version'} of this API"
                 if not offered and self.is_controller:
@@ -420,7 +420,7 @@ def _connect_to_old_broker(
                 f"versions of {made.offer.assumed}"
             )
             return made
-    raise connector.make_failure(connector.explain_no_broker(stop, deadline))
+    raise connector.make_failure(connector.explain_close_of_no_broker(stop, deadline))
 
 
 def _make_login(

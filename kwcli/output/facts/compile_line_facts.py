@@ -12,7 +12,13 @@ from decoders.protocol_facts.enum_words import ENUMS
 from decoders.schema.field_projection import Get, make_path_getter
 from decoders.wire.format_and_escape_text import format_size
 from decoders.wire.primitive_types import format_uuid
-from kwcli.output.short_texts import ALL_METRICS, count_of, format_number_ranges, format_period, join_first_items
+from kwcli.output.short_texts import (
+    ALL_METRICS,
+    count_of,
+    format_number_ranges,
+    format_period,
+    join_first_and_count_others,
+)
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -109,7 +115,9 @@ def _format_fact_value(value: Any, _argument: str, names: Names, limits: FactLim
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return join_first_items([_format_fact_value(item, "", names, limits) for item in value], limits.items)
+        return join_first_and_count_others(
+            [_format_fact_value(item, "", names, limits) for item in value], limits.items
+        )
     if isinstance(value, UUID):
         return shorten_id(format_uuid(value.bytes), limits)
     return "" if value is None else str(value)
@@ -123,7 +131,13 @@ def _format_metric_prefixes(value: Any, _argument: str, _names: Names, limits: F
     """The metrics that a broker wants: all, none, or those with these prefixes of names (KIP-714)."""
     if value is None:
         return ""
-    return "all metrics" if value in ALL_METRICS else join_first_items(value, limits.items) if value else "no metrics"
+    return (
+        "all metrics"
+        if value in ALL_METRICS
+        else join_first_and_count_others(value, limits.items)
+        if value
+        else "no metrics"
+    )
 
 
 def _format_true_flag(value: Any, text: str, _names: Names, _limits: FactLimits) -> str:
@@ -132,13 +146,15 @@ def _format_true_flag(value: Any, text: str, _names: Names, _limits: FactLimits)
 
 def _format_member_ids(value: Any, _argument: str, _names: Names, limits: FactLimits) -> str:
     if isinstance(value, list):
-        return join_first_items([shorten_id(each, limits) for each in value if each], limits.items)
+        return join_first_and_count_others([shorten_id(each, limits) for each in value if each], limits.items)
     return shorten_id(value, limits) if value else ""
 
 
 def _format_number_as_word(value: Any, table: str, _names: Names, limits: FactLimits) -> str:
     if isinstance(value, list):
-        return join_first_items(list(dict.fromkeys(word_or_number(table, item) for item in value)), limits.items)
+        return join_first_and_count_others(
+            list(dict.fromkeys(word_or_number(table, item) for item in value)), limits.items
+        )
     return word_or_number(table, int(value))
 
 
@@ -159,7 +175,7 @@ def _format_number_unless_negative(value: Any, _argument: str, _names: Names, _l
 
 
 def _format_topics_of_elements(value: Any, _argument: str, names: Names, limits: FactLimits) -> str:
-    return join_first_items([format_topic_of_element(item, names, limits) for item in value], limits.items)
+    return join_first_and_count_others([format_topic_of_element(item, names, limits) for item in value], limits.items)
 
 
 def _format_value_or_text_for_null(value: Any, text: str, _names: Names, _limits: FactLimits) -> str:
@@ -212,7 +228,7 @@ def _make_partitions_formatter(outer: Get, path: str) -> Callable[[View, Names, 
                 values.extend(value_of(element) or ())
         count = sum(map(len, topics.values()))
         suffix = f"@{values[0]}" if count == 1 and values else ""
-        return join_first_items(
+        return join_first_and_count_others(
             [f"{topic}[{format_number_ranges(held)}]{suffix}" for topic, held in topics.items()], limits.items
         )
 

@@ -23,7 +23,7 @@ from kwcli.output.facts.compile_line_facts import (
     shorten_id,
     word_or_number,
 )
-from kwcli.output.short_texts import count_of, format_number_ranges, format_period, join_first_items
+from kwcli.output.short_texts import count_of, format_number_ranges, format_period, join_first_and_count_others
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -76,7 +76,9 @@ def format_topics_with_partitions(
     for element in elements:
         held = topics.setdefault(format_topic_of_element(element, names, limits), [])
         held += [part[index] for part in element.get(inner) or () if index in part]
-    return join_first_items([f"{topic}[{format_number_ranges(held)}]" for topic, held in topics.items()], limits.items)
+    return join_first_and_count_others(
+        [f"{topic}[{format_number_ranges(held)}]" for topic, held in topics.items()], limits.items
+    )
 
 
 def _format_sole_batch(raw: bytes | None, span: Any) -> tuple[str, str, str]:
@@ -239,12 +241,12 @@ def _list_sasl_token_facts(exchange: Exchange, _request: View, _response: View, 
     said = exchange.extra.get("sasl") if exchange.extra else None
     who = [text for text in (exchange.user, exchange.mechanism) if text]
     if said or len(who) > 1:
-        return [" ".join(who), *_list_login_step_facts(said or {})]
+        return [" ".join(who), *_list_facts_of_sasl_step(said or {})]
     sizes = exchange.request_size, exchange.response_size
     return [" → ".join("–" if size is None else format_size(size) for size in sizes)]
 
 
-def _list_login_step_facts(said: View) -> list[str]:
+def _list_facts_of_sasl_step(said: View) -> list[str]:
     """The facts of one step of a login, besides mechanism and user."""
     facts = [text.format(**said) for key, text in _SASL.items() if key in said]
     return [*facts, " → ".join(said[key] for key in ("step", "answer") if key in said)]
@@ -271,14 +273,14 @@ def _list_facts_of_list_offsets(exchange: Exchange, request: View, response: Vie
     stamps = dict.fromkeys(part.get("timestamp", 0) for topic in asked for part in topic.get("partitions") or ())
     said = [WORDS["timestamp"].get(stamp) or f"at {stamp}" for stamp in stamps]
     if said:
-        facts.append(join_first_items(said, limits.items))
+        facts.append(join_first_and_count_others(said, limits.items))
     offsets: list[str] = []
     for topic in response.get("topics") or ():
         for part in topic.get("partitions") or ():
             old = part.get("old_style_offsets")
             offsets.append(",".join(map(str, old)) if old else str(part.get("offset", -1)))
     if offsets:
-        facts.append(f"→ {join_first_items(offsets, limits.items)}")
+        facts.append(f"→ {join_first_and_count_others(offsets, limits.items)}")
     return facts
 
 
@@ -286,7 +288,11 @@ def _list_metadata_facts(exchange: Exchange, request: View, response: View, limi
     names = exchange.topic_name
     asked = request.get("topics")
     if asked:
-        facts = [join_first_items([format_topic_of_element(topic, names, limits) for topic in asked], limits.items)]
+        facts = [
+            join_first_and_count_others(
+                [format_topic_of_element(topic, names, limits) for topic in asked], limits.items
+            )
+        ]
     elif request:
         facts = ["all topics" if asked is None or exchange.api_version == 0 else "brokers only"]
     else:
@@ -305,13 +311,13 @@ def _list_metadata_facts(exchange: Exchange, request: View, response: View, limi
 def _list_find_coordinator_facts(_exchange: Exchange, request: View, response: View, limits: FactLimits) -> list[str]:
     kind = word_or_number("coordinator", request.get("key_type") or 0)
     keys = request.get("coordinator_keys") or ([request["key"]] if request.get("key") is not None else [])
-    facts = [f"{kind} {join_first_items(keys, limits.items)}"] if keys else []
+    facts = [f"{kind} {join_first_and_count_others(keys, limits.items)}"] if keys else []
     found = response.get("coordinators") or ([response] if "node_id" in response else [])
     nodes = dict.fromkeys(
         f"node {one['node_id']} {one.get('host')}:{one.get('port')}" for one in found if one.get("node_id", -1) >= 0
     )
     if nodes:
-        facts.append(f"→ {join_first_items(list(nodes), limits.items)}")
+        facts.append(f"→ {join_first_and_count_others(list(nodes), limits.items)}")
     return facts
 
 
@@ -320,12 +326,16 @@ def _list_create_topics_facts(_exchange: Exchange, request: View, _response: Vie
     sizes = [_format_partitions_by_replicas(topic) for topic in topics]
     names = [topic.get("name", "?") for topic in topics]
     if len(set(sizes)) == 1:
-        facts = [join_first_items(names, limits.items), sizes[0]]
+        facts = [join_first_and_count_others(names, limits.items), sizes[0]]
     else:
-        facts = [join_first_items([f"{name} {size}" for name, size in zip(names, sizes, strict=True)], limits.items)]
+        facts = [
+            join_first_and_count_others(
+                [f"{name} {size}" for name, size in zip(names, sizes, strict=True)], limits.items
+            )
+        ]
     configs = dict.fromkeys(config.get("name", "?") for topic in topics for config in topic.get("configs") or ())
     if configs:
-        facts.append(f"set {join_first_items(list(configs), limits.items)}")
+        facts.append(f"set {join_first_and_count_others(list(configs), limits.items)}")
     return [*facts, "validate only"] if request.get("validate_only") else facts
 
 
@@ -541,7 +551,7 @@ def list_facts_of_decoded_sides(exchange: Exchange, facts_of: Facts, limits: Fac
     topics = list(dict.fromkeys(entity_names(exchange, "request", "topicName")))
     groups = list(dict.fromkeys(entity_names(exchange, "request", "groupId")))
     return [
-        *([join_first_items(topics, limits.items)] if topics else []),
+        *([join_first_and_count_others(topics, limits.items)] if topics else []),
         *(f"group {name}" for name in groups if name),
     ]
 

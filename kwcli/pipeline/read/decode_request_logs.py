@@ -62,11 +62,11 @@ class RequestLogDecoder:
                 for number, data in enumerate(chunks):
                     if not (number or piece.state):
                         lines.handled = lacks_lines_of_request_logger(data)
-                    self._add_rows(lines.feed(data), piece.path)
+                    self._add_rows_to_tables(lines.feed(data), piece.path)
             if piece.goes_on:
                 self.left[piece.file] = GrowingState(piece.end, lines.export(), lines.waiting)
             else:
-                self._add_rows(lines.finish(), piece.path)
+                self._add_rows_to_tables(lines.finish(), piece.path)
         except InputProblem as problem:
             self.problems.append(make_problem_of_error(piece.name, problem))
         except DecodeError as problem:  # of the state that the piece begins with
@@ -94,7 +94,7 @@ class RequestLogDecoder:
         yield from source.read_plain_pieces()
         self.taken += piece.size
 
-    def _add_rows(self, rows: Sequence[Settled], path: str) -> None:
+    def _add_rows_to_tables(self, rows: Sequence[Settled], path: str) -> None:
         columns, row_filter = self._columns, self._row_filter
         for row in rows:
             if row.kind == "exchange":
@@ -113,7 +113,7 @@ def decode_request_logs_into_tables(
     row_filter = RowFilter(spec)
     problems: list[Problem] = []
     taken = 0
-    with staging.writer(spec.tables) as writer:
+    with staging.make_writer(spec.tables) as writer:
         for file in files:
             decoder = RequestLogDecoder(spec, file.point, row_filter, writer)
             decoder.decode_piece(FileRange(0, file.path, file.name, 0, file.size, inflate=file.inflate, log=True))

@@ -104,7 +104,7 @@ def exchanges(
     )
     RowFilter(spec)  # a wrong filter fails here
     staging = Staging(OutputFolder(options.get("folder") or str(make_scratch_folder())), uuid.uuid4().hex)
-    Coordination(staging).set_splits(plan.splits)
+    Coordination(staging).write_all_splits(plan.splits)
     stage_input = StageInput(spec, len(plan.splits), staging, raw=False)
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

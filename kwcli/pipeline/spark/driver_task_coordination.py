@@ -54,15 +54,15 @@ class Coordination:
         """Make the folder: tasks may wait for files from now on."""
         self._files.create_folder(self._folder)
 
-    def add_split(self, number: int, split: Split) -> None:
+    def write_split(self, number: int, split: Split) -> None:
         """Write a split that is known."""
         self._write_file(f"{number}{_SPLIT}", pickle.dumps(split))
 
-    def set_splits(self, splits: Sequence[Split]) -> None:
+    def write_all_splits(self, splits: Sequence[Split]) -> None:
         """Write all splits: there are no others."""
         self._write_file(_SPLITS, pickle.dumps(tuple(splits)))
 
-    def add_planning_failure(self, why: str) -> None:
+    def write_planning_failure(self, why: str) -> None:
         """Write why the other splits will never be known."""
         self._write_file(_NO_SPLITS, why.encode())
 
@@ -95,14 +95,14 @@ class Coordination:
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
-    def add_progress(self, split: int, size: int) -> None:
+    def write_progress(self, split: int, size: int) -> None:
         """Write, now and then, how many bytes of a split are read."""
         now = time.monotonic()
         if now >= self._next:
             self._next = now + PERIOD_S
             self._write_file(str(split), str(size).encode())
 
-    def add_report(self, report: ReadReport) -> None:
+    def write_split_report(self, report: ReadReport) -> None:
         """Write the report on a split that is read to its end."""
         self._write_file(str(report.split), str(report.size).encode())
         self._write_file(f"{report.split}{_DONE}", pickle.dumps(report))
@@ -126,7 +126,7 @@ class Coordination:
             self._write_file(_FACTS, pickle.dumps(packed))
         return {point: _unpack_facts(blob) for point, blob in packed.items()}
 
-    def add_lost_connection(self, connection: tuple[str, bytes], problem: Problem) -> None:
+    def write_lost_connection(self, connection: tuple[str, bytes], problem: Problem) -> None:
         """Write the problem of a connection, given by its point and key, that has lost something."""
         name = hashlib.sha256(repr(connection).encode()).hexdigest()
         self._write_file(f"{name}{_LOST}", pickle.dumps(problem))

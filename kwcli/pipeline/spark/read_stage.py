@@ -65,7 +65,7 @@ def read_split(stage_input: StageInput, number: int) -> Iterator[pa.RecordBatch]
                         shuffle_writer.add_parts(splitter.end_batch())
                         shuffle_writer.write_rows()
                     yield from shuffle_writer.take_full_batches()
-                    coordination.add_progress(number, reading.taken)
+                    coordination.write_progress(number, reading.taken)
                 shuffle_writer.add_parts(splitter.finish())
                 shuffle_writer.write_rows()
                 yield from shuffle_writer.take_batches()
@@ -75,7 +75,9 @@ def read_split(stage_input: StageInput, number: int) -> Iterator[pa.RecordBatch]
             raise
     note_dropped_keys(reading.counts, keys)
     counts, problems = dict(reading.counts), tuple(reading.problems)
-    coordination.add_report(ReadReport(number, reading.taken, counts, problems, tuple(shuffle_writer.facts), pool.rows))
+    coordination.write_split_report(
+        ReadReport(number, reading.taken, counts, problems, tuple(shuffle_writer.facts), pool.rows)
+    )
 
 
 class ShuffleWriter:

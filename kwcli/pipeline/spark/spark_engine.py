@@ -122,11 +122,11 @@ class _PlanningThread:
             for split in self._splits:
                 if self._over.is_set():
                     return
-                self._coordination.add_split(len(known), split)
+                self._coordination.write_split(len(known), split)
                 known.append(split)
-            self._coordination.set_splits(known)
+            self._coordination.write_all_splits(known)
         except Exception as problem:
-            self._coordination.add_planning_failure(str(problem))  # a task reports it
+            self._coordination.write_planning_failure(str(problem))  # a task reports it
 
     def __enter__(self) -> None:
         self._coordination.create_folder()

@@ -246,7 +246,7 @@ class PartitionStitcher:
         if not self._lost:
             piece = self._splits[self._split].pieces[-1]
             text = f"{' → '.join(format_endpoints(key))}: its state up to byte {piece.end:,} is lost: {problem.text}"
-            self._coordination.add_lost_connection(self._at, Problem(piece.name, None, escape_non_utf8(text)))
+            self._coordination.write_lost_connection(self._at, Problem(piece.name, None, escape_non_utf8(text)))
         self._lost = True
         self._stitcher = self._make_stitcher(*self._at)
 

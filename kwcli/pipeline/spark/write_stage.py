@@ -38,7 +38,7 @@ class RowSink(Protocol):
 
 def write_tables(stage_input: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The work of one task: all verdicts on its splits in, tables written, a batch with its WriteReport out."""
-    with collect_garbage_seldom(), stage_input.staging.writer(stage_input.spec.tables) as writer:
+    with collect_garbage_seldom(), stage_input.staging.make_writer(stage_input.spec.tables) as writer:
         writing = PartitionWriter(stage_input, writer)
         with turn_errors_into_failures(writing.describe_place):
             for batch in batches:

@@ -85,10 +85,10 @@ class BatchStaging(Staging):
         self.batch = batch
         self.renames = renames
 
-    def writer(self, tables: Iterable[str]) -> TableWriter:
+    def make_writer(self, tables: Iterable[str]) -> TableWriter:
         """A writer for one attempt at one task."""
         if self.renames:
-            return super().writer(frozenset(tables))
+            return super().make_writer(frozenset(tables))
         return TableWriter(self.files.open_new, frozenset(tables), f"batch-{self.batch:09}-")
 
     def write_state(self, data: bytes) -> str:

@@ -85,7 +85,7 @@ class TableStore:
 
         Files that all readers pass over (`.name`, `_name`) do no harm.
         """
-        manifest = self.manifest()
+        manifest = self.read_manifest()
         known = {path for table in manifest.tables.values() for path in table.files} if manifest else set()
         for table in ALL_TABLES:
             for path in self.files.list_files_below(table):
@@ -94,7 +94,7 @@ class TableStore:
 
     # -- what is there -------------------------------------------------------------------------------------------------
 
-    def manifest(self) -> Manifest | None:
+    def read_manifest(self) -> Manifest | None:
         """What the tables cover; None before the first run is over. Raises Failure where it cannot be read."""
         return read_manifest(self.files, self.name)
 
@@ -106,7 +106,7 @@ class TableStore:
 
     def is_up_to_date(self, sources: Iterable[SourceLike], options: Mapping[str, Any]) -> bool:
         """Whether the tables are what a run of this program over these sources would leave."""
-        manifest = self.manifest()
+        manifest = self.read_manifest()
         return (
             manifest is not None
             and manifest.kw == VERSION
@@ -165,7 +165,7 @@ class TableStore:
         self.files.remove(STAGING)
         return manifest
 
-    def discard(self) -> None:
+    def delete_failed_run(self) -> None:
         """Delete the files of a run that failed, unless it was over but for putting its tables in place."""
         if not self.files.exists(JOURNAL):
             self.files.remove(STAGING)
@@ -212,7 +212,7 @@ def finish_or_delete_interrupted_run(files: OutputFolder, name: str) -> str:
 def write_empty_files(staging: Staging, tables: Iterable[str]) -> list[WrittenFile]:
     """Write a file without rows for each of these tables, so that a reader finds the columns of an empty table."""
     names = sorted(tables)
-    with staging.writer(names) as writer:
+    with staging.make_writer(names) as writer:
         for name in names:
             writer.create_empty_file(name)
         return writer.close()
@@ -308,7 +308,7 @@ def open_store(place: str, files: type[OutputFolder] = OutputFolder) -> Iterator
             yield store
         except BaseException:
             with suppress(OSError):
-                store.discard()
+                store.delete_failed_run()
             raise
         finally:
             store.close()

@@ -44,7 +44,7 @@ class Staging:
         """The folder of the files that tasks have written; only the files listed by tasks that ended well are used."""
         return f"{self.folder}/tasks"
 
-    def writer(self, tables: Collection[str]) -> TableWriter:
+    def make_writer(self, tables: Collection[str]) -> TableWriter:
         """A writer for one attempt at one task; the files that it lists are for `move_into_tables`."""
         return TableWriter(lambda path: self.files.open_new(f"{self.tasks}/{path}"), tables)
 

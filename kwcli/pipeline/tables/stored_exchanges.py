@@ -228,7 +228,7 @@ class StoredExchanges:
         if self._broken > len(self.problems):
             self.problems.append(f"{self.place}: {self._broken - len(self.problems):,} more rows are no exchanges")
 
-    def ends(self) -> Iterator[Ended]:
+    def read_connection_ends(self) -> Iterator[Ended]:
         """The ends of the connections, where the tables have them."""
         return read_connection_ends(self._tables, self._numbers)
 

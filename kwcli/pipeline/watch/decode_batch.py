@@ -73,7 +73,7 @@ def decode_points(batch: BatchInput, points: Sequence[PointPlan]) -> TaskReport:
     problems: list[Problem] = []
     taken = 0
     doctors = DailyDoctors() if spec.doctor else None
-    with staging.writer(spec.tables) as writer:
+    with staging.make_writer(spec.tables) as writer:
         for point, splits in points:
             observe = None if doctors is None else doctors.add_row
             decoder = PointDecoder(spec, point, row_filter, keys, writer, observe)

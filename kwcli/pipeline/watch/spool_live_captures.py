@@ -83,7 +83,7 @@ class LiveSpool:
         self._live = LiveInputs(self._inputs, self, env, restart=restart)
         if self._inputs:
             create_private_folder(self._root)
-        left = {unquote(name.removeprefix("at-")) for name in _list_names(self._root)}
+        left = {unquote(name.removeprefix("at-")) for name in _list_names_in_folder(self._root)}
         self._left_ns = {name: _latest_change_ns(self._make_folder_of_place(name)) for name in left}
         names = [one.point for one in self._inputs]
         for name in names:
@@ -333,7 +333,7 @@ class _SpoolWriter:
 
     def measure_files(self) -> int:
         """The bytes of all files of the place, read or not."""
-        return sum(_measure_file(entry) for entry in os.scandir(self._folder))
+        return sum(_measure_file_size(entry) for entry in os.scandir(self._folder))
 
     def close(self) -> None:
         """Close the file that is written."""
@@ -342,14 +342,14 @@ class _SpoolWriter:
         self.path, self._handle = "", None
 
 
-def _list_names(folder: str) -> list[str]:
+def _list_names_in_folder(folder: str) -> list[str]:
     try:
         return os.listdir(folder)
     except FileNotFoundError:
         return []
 
 
-def _measure_file(entry: os.DirEntry[str]) -> int:
+def _measure_file_size(entry: os.DirEntry[str]) -> int:
     try:
         return entry.stat().st_size
     except OSError:

@@ -381,7 +381,7 @@ class Watch:
         found, kept = self._update_findings(staging, report, ends=ends)
         known = self._write_state_of_new_schemas(staging)
         if found:
-            with staging.writer(("findings",)) as writer:
+            with staging.make_writer(("findings",)) as writer:
                 writer.write_table("findings", build_findings_batch(found, batch))
                 files += writer.close()
         if batch == 1:

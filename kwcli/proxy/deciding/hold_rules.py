@@ -36,7 +36,7 @@ class HoldRule:
         """Whether the rule may hold exchanges of this API."""
         return self.filter.may_pass_api(api_key)
 
-    def format_row(self) -> dict[str, Any]:
+    def make_row_of_rule(self) -> dict[str, Any]:
         """The rule as a row of the control interface."""
         return {"id": self.number, "when": self.filter.text, "side": self.side, "left": self.left, "held": self.held}
 

@@ -139,7 +139,7 @@ class LogRows:
     def _write_event(self, row: dict[str, Any]) -> None:
         if self.events:
             self._write_rows_guarded(self._output.write, orjson.dumps(row_json(row), option=orjson.OPT_APPEND_NEWLINE))
-            self._write_rows_guarded(self._output.end_batch)
+            self._write_rows_guarded(self._output.flush_if_prompt)
 
     def _print_login(self, exchange: Exchange) -> None:
         """Print a row about a login, with the first request after it."""
@@ -191,11 +191,11 @@ class LogRows:
             self._schemas.learn_from_rows(rows)
         selection = self._selection
         if not selection.passes_everything:
-            self._renderer.learn_from(rows)
+            self._renderer.learn_from_unshown_rows(rows)
             rows = [row for row in rows if row.kind == "exchange" and selection.matches(row)]
         self._shown += len(rows) - sum(map(isinstance, rows, repeat(Skipped)))
         self._write_rows_guarded(self._renderer.write, rows)
-        self._write_rows_guarded(self._output.end_batch)
+        self._write_rows_guarded(self._output.flush_if_prompt)
 
     def _add_latency_and_decisions(self, exchange: Exchange) -> None:
         """Add to an exchange what is not in its bytes: the broker's latency, and decisions about it."""

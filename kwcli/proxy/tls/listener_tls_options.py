@@ -37,7 +37,7 @@ class TlsOptions(NamedTuple):
         return TlsIn(self.certificate, self.key, self.client_ca, program)
 
 
-def check_exposure(security: TlsOptions, config: ClientConfig, bind: str) -> None:
+def refuse_unsafe_exposure(security: TlsOptions, config: ClientConfig, bind: str) -> None:
     """Raise Failure (usage) where any client from another machine could use the proxy's credentials for the cluster."""
     from kwcli.net.listening_sockets import is_loopback  # loads asyncio
 

@@ -121,13 +121,13 @@ class _ExportingRenderer:
             self._exporter.send_metrics_if_due(self._traffic.families)
         self._renderer.write(rows)
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Learn offsets from all rows, before the filters choose."""
         with self._lock:
             for row in rows:
                 if row.kind == "exchange":
                     self._traffic.learn(row)
-        self._renderer.learn_from(rows)
+        self._renderer.learn_from_unshown_rows(rows)
 
     def set_coverage(self, coverage: RunCoverage) -> None:
         """Tell the renderer, if it writes an answer, what that covers of the inputs."""

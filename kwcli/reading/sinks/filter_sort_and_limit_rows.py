@@ -167,7 +167,7 @@ class PacketTap(Protocol):
     def keep_packets_of_rows(self, rows: list[Settled]) -> None:
         """Keep the packets of rows that are shown."""
 
-    def end_batch(self) -> None:
+    def forget_unshown_rows(self) -> None:
         """Forget the rows of this batch that are not shown."""
 
 
@@ -327,7 +327,7 @@ class FilteredRowSink:
             return True
         shown = self._show_rows(rows)
         if self._tap is not None:
-            self._tap.end_batch()
+            self._tap.forget_unshown_rows()
         return shown
 
     def _filter_rows(self, rows: list[Settled]) -> tuple[list[Settled], int]:
@@ -345,7 +345,7 @@ class FilteredRowSink:
 
     def _matching_rows(self, rows: list[Settled]) -> list[Settled]:
         """The rows that the filter wants; until one is found, the others are examined to say why nothing matches."""
-        self._renderer.learn_from(rows)
+        self._renderer.learn_from_unshown_rows(rows)
         found, expected = self._filter_rows(rows)
         self._expected += expected
         if any(row.kind == "exchange" for row in found) or (found and self._renderer.shows_skipped):
@@ -363,7 +363,7 @@ class FilteredRowSink:
             self._tap.keep_packets_of_rows(rows)
         self._shown += len(rows) - sum(map(isinstance, rows, repeat(Skipped)))
         self._renderer.write(rows)
-        self.output.end_batch()
+        self.output.flush_if_prompt()
         self.reached_limit = self._left == 0 and self._sorted is None
         return not self.reached_limit
 

@@ -71,7 +71,7 @@ class FoldRenderer:
         except LimitExceeded as problem:
             raise Failure(f"{problem.text}: {self._remedy}") from None
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Take rows that the filters have left out; a subclass may learn from them."""
 
     def close(self) -> None:

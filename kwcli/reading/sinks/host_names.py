@@ -54,10 +54,10 @@ class HostNames:
                     extra["broker_name"] = broker
                 row.extra = extra
 
-    def name_addresses(self, ends: Any) -> Any:
+    def put_names_in_place_of_addresses(self, ends: Any) -> Any:
         """An address, with a port or without, or a list of some, with names in place of addresses that have one."""
         if isinstance(ends, list):
-            return list(map(self.name_addresses, ends))
+            return list(map(self.put_names_in_place_of_addresses, ends))
         if not isinstance(ends, str):
             return ends
         bare = self.names.get(_parse_address(ends) or "")
@@ -88,7 +88,7 @@ def read_host_names(word: str, env: Environment) -> HostNames:
         raise Failure(f"{shown}: {(getattr(error, 'strerror', None) or str(error)).lower()}") from None
     if len(data) > _SIZE_MAX:
         raise Failure(f"{shown}: a file of names has at most {_SIZE_MAX >> 20} MiB", Exit.USAGE)
-    found = _read_json(data, shown) if _JSON.match(data) else _read_lines(data)
+    found = _parse_kubectl_or_docker_json(data, shown) if _JSON.match(data) else _parse_hosts_lines(data)
     names: dict[str, str] = {}
     faults: list[str] = []
     for where, text, name in found:
@@ -119,14 +119,14 @@ def _parse_address(text: str) -> str | None:
 _Named = tuple[str, str, str]
 
 
-def _read_lines(data: bytes) -> Iterator[_Named]:
+def _parse_hosts_lines(data: bytes) -> Iterator[_Named]:
     for number, line in enumerate(data.decode("utf-8", "backslashreplace").splitlines(), 1):
         words = line.partition("#")[0].split()
         if words:
             yield f"line {number}", words[0], words[1] if len(words) > 1 else ""
 
 
-def _read_json(data: bytes, shown: str) -> Iterator[_Named]:
+def _parse_kubectl_or_docker_json(data: bytes, shown: str) -> Iterator[_Named]:
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:

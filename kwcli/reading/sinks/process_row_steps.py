@@ -71,18 +71,18 @@ class RowWork:
         renderer = self.renderer
         for unshown, to_write, to_filter in steps:
             if unshown:
-                renderer.learn_from(unshown)
+                renderer.learn_from_unshown_rows(unshown)
             if to_filter:
-                self.learn_from(to_filter)
+                self.learn_from_unshown_rows(to_filter)
                 to_write, passed_over = self._filter_rows(to_filter)
                 self._chosen += len(to_write)
                 self._passed_over += passed_over
             if to_write:
                 renderer.write(to_write)
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Learn from rows of which a filter chooses some."""
-        self.renderer.learn_from(rows)
+        self.renderer.learn_from_unshown_rows(rows)
 
     def rows_to_learn_from(self, rows: list[Settled]) -> list[Settled]:
         """The rows, of those not shown, that workers have to learn from: answers that name nodes."""
@@ -116,7 +116,7 @@ class RowWork:
         """The states that a worker has gathered, as bytes."""
         return ()
 
-    def merge_fold_states(self, states: tuple[bytes, ...]) -> None:
+    def merge_worker_states(self, states: tuple[bytes, ...]) -> None:
         """Merge the states that a worker has gathered."""
 
 
@@ -130,20 +130,20 @@ class FoldWork(RowWork):
         super().__init__(renderer, filter_rows)
         self._whole = True
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Learn from rows, but not in a worker: the reader learns from all of them."""
         if self._whole:
-            self.renderer.learn_from(rows)
+            self.renderer.learn_from_unshown_rows(rows)
 
     def rows_to_learn_from(self, rows: list[Settled]) -> list[Settled]:
         """Let the reader learn from rows that are not shown; workers need none of them."""
-        self.renderer.learn_from(rows)
+        self.renderer.learn_from_unshown_rows(rows)
         return []
 
     def rows_for_all_workers(self, step: RowStep) -> list[Settled]:
         """Let the reader learn from rows to filter; workers need none of them."""
         if step.to_filter:
-            self.renderer.learn_from(step.to_filter)
+            self.renderer.learn_from_unshown_rows(step.to_filter)
         return []
 
     def begin_worker(self) -> None:
@@ -154,7 +154,7 @@ class FoldWork(RowWork):
         """The exported states of the folds."""
         return tuple(fold.export() for fold in self.renderer.folded)
 
-    def merge_fold_states(self, states: tuple[bytes, ...]) -> None:
+    def merge_worker_states(self, states: tuple[bytes, ...]) -> None:
         """Merge a worker's states into the folds."""
         other = self.renderer.make_empty_copy()
         for fold, state in zip(other.folded, states, strict=True):

@@ -316,7 +316,7 @@ class RenderJobs:
         self.write(step)
         return large
 
-    def learn_from(self, rows: list[Settled]) -> None:
+    def learn_from_unshown_rows(self, rows: list[Settled]) -> None:
         """Take rows that are not shown."""
         unshown = self._work.rows_to_learn_from(rows)
         if unshown:
@@ -424,11 +424,11 @@ class RenderJobs:
             for each in self._workers:
                 if each is not worker:
                     each.missed += part.rows_to_learn
-            self._work.renderer.learn_from(part.rows_to_learn)
+            self._work.renderer.learn_from_unshown_rows(part.rows_to_learn)
 
     def _write_steps(self, steps: Iterable[RowStep]) -> None:
         self._work.process_steps(steps)
-        self._output.end_batch()
+        self._output.flush_if_prompt()
 
     def poll_workers(self) -> None:
         """Between two pieces of input: collect what workers have done; where the input pauses, write all rows."""
@@ -455,7 +455,7 @@ class RenderJobs:
             with _block_signals():
                 worker = self._workers[-1]
                 result = self._get_result_or_raise(worker, worker.end_and_get_result())
-                self._work.merge_fold_states(result.states)
+                self._work.merge_worker_states(result.states)
                 self._work.missing_schemas.update(result.missing_schemas)
                 self._workers.pop().close_and_wait()
         if self._packer is not None:
@@ -590,7 +590,7 @@ class RenderJobs:
         add_topic_names(self._topics, message.topics)
         if message.missed:
             rows = RowUnpacker(message.missed_rows, BytesIO(message.missed_written), self._api_readers, self._topics)
-            self._work.learn_from(rows.unpack(message.missed))
+            self._work.learn_from_unshown_rows(rows.unpack(message.missed))
         return self._unpack_steps(message.part)
 
     def _unpack_steps(self, part: PackedPart) -> Iterator[RowStep]:

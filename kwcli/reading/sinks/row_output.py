@@ -121,7 +121,7 @@ class RowOutput:
         if self._progress is not None:
             self._progress.hide_line()
 
-    def end_batch(self) -> None:
+    def flush_if_prompt(self) -> None:
         """End a batch: rows that are wanted promptly are written."""
         if self._prompt and self._parts:
             self.flush()
@@ -182,15 +182,17 @@ def needs_file_names(settings: Settings, selection: Filter | None) -> bool:
 
 def set_file_names(rows: Iterable[Settled], names: Sequence[str], *, count: bool) -> None:
     """Set the file of each exchange of a capture, and number its packets within that file."""
-    _set_input_keys(rows, partial(make_keys_of_files, names=names), count=count)
+    _add_keys_that_name_inputs(rows, partial(make_keys_of_files, names=names), count=count)
 
 
 def set_points_of_rows(rows: Iterable[Settled], points: Sequence[str], *, count: bool) -> None:
     """Set the point of each exchange of a capture, that of its first packet, and number its packets within it."""
-    _set_input_keys(rows, lambda row: {"point": points[_file_index_of_exchange(row)]}, count=count)
+    _add_keys_that_name_inputs(rows, lambda row: {"point": points[_file_index_of_exchange(row)]}, count=count)
 
 
-def _set_input_keys(rows: Iterable[Settled], make_keys: Callable[[Exchange], dict[str, str]], *, count: bool) -> None:
+def _add_keys_that_name_inputs(
+    rows: Iterable[Settled], make_keys: Callable[[Exchange], dict[str, str]], *, count: bool
+) -> None:
     """Add keys that name the input of each exchange of a capture; `count`: number its packets within the input."""
     for row in rows:
         if row.kind != "exchange" or row.record is not None:

@@ -149,7 +149,7 @@ def _add_hold_rule(state: ControlState, _id: int, body: Json) -> object:
     except FilterError as error:
         raise Refused(400, f"when: column {error.column}: {error.text}") from None
     state.say(f"control: rule {rule.number} holds {side}s{f' when {when}' if when else ''}")
-    return rule.format_row()
+    return rule.make_row_of_rule()
 
 
 def _remove_hold_rule(state: ControlState, number: int, _body: Json) -> object:
@@ -204,7 +204,7 @@ OPERATIONS: Final = (
     Operation("POST", "/v1/held/{id}", "Let a held exchange go on: do is pass, close or reset.",
               _release_exchange, ("do",)),
     Operation("GET", "/v1/holds", "Rules by which exchanges are held.",
-              lambda s, _, __: [rule.format_row() for rule in s.holds.rules.values()]),
+              lambda s, _, __: [rule.make_row_of_rule() for rule in s.holds.rules.values()]),
     Operation("POST", "/v1/holds", "Hold what a filter matches: when, side, first.",
               _add_hold_rule, ("when", "side", "first")),
     Operation("DELETE", "/v1/holds", "Hold no more by any rule; what is held stays held.", _remove_hold_rules),

@@ -132,12 +132,12 @@ class _ControlConnection(OneRequest):
                     return
             elif isinstance(event, h11.EndOfMessage):
                 assert self._request is not None
-                self._send_and_close(self._answer_request(self._request))
+                self._send_and_close(self._route_request(self._request))
                 return
             else:
                 return
 
-    def _answer_request(self, request: h11.Request) -> ControlAnswer:
+    def _route_request(self, request: h11.Request) -> ControlAnswer:
         method = request.method.decode()
         path, _, query = request.target.decode("ascii", "replace").partition("?")
         if path == "/openapi.json" and method == "GET":
