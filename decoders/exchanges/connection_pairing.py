@@ -46,7 +46,7 @@ from decoders.exchanges.exchange import (
     Status,
     Summary,
     client_software,
-    decode_client_id,
+    intern_client_id,
 )
 from decoders.exchanges.requests_in_flight_and_sasl_phase import AnsweredRequests, InFlight, Sasl, SaslPhase
 from decoders.exchanges.topic_and_node_names import Topics
@@ -401,7 +401,7 @@ class Pairing:
 
     def _read_client_id(self, raw: bytes) -> str:
         if raw != self.client_raw:
-            self.client_raw, self.client_id = decode_client_id(raw)
+            self.client_raw, self.client_id = intern_client_id(raw)
         assert self.client_id is not None
         return self.client_id
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     *("ENDED_KEYS", "SESSION_PARTITIONS", "SESSION_PATHS", "ClientIdentity", "ClientSoftware"),
     *("ConnectionInfo", "Ended", "Exchange", "FetchSession", "Login", "Packets", "Row", "Seen", "Settled"),
-    *("Skipped", "Status", "Summary", "View", "client_software", "count_clients", "decode_client_id"),
+    *("Skipped", "Status", "Summary", "View", "client_software", "count_clients", "intern_client_id"),
     *("fetch_session", "make_fetch_session"),
 ]
 
@@ -590,7 +590,7 @@ def _make_client_software(name: str, version: str) -> ClientSoftware:
 
 
 @lru_cache(1024)
-def decode_client_id(raw: bytes) -> tuple[bytes, str]:
+def intern_client_id(raw: bytes) -> tuple[bytes, str]:
     """A client id as on the wire and as text: the same two objects for all connections that have it."""
     return raw, raw.decode("utf-8", "surrogateescape")
 
