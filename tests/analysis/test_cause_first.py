@@ -46,10 +46,30 @@ def lost(*, after: float, deleted: bool = False) -> Scene:
     return ask_for_commit(scene, 1.5 + after, -1)
 
 
+def beaten(scene: Scene, *seconds: int) -> Scene:
+    """Heartbeats of a member of the group."""
+    for second in seconds:
+        asked = {"group_id": "billing", "generation_id": 1, "member_id": "m"}
+        scene.ask(second, (HEARTBEAT, 3), asked, {}, client="reader")
+    return scene
+
+
 @pytest.mark.parametrize(
     ("scene", "why"),
     [
-        (lost(after=70), "likely it expired in the 70s after it (offsets.retention.minutes), as no request in the"),
+        (
+            lost(after=70),
+            "likely it expired while the group was away for 70s (offsets.retention.minutes), as no request",
+        ),
+        (
+            commit(lost(after=70), 80, 30),
+            "it expired (offsets.retention.minutes), or was deleted",
+        ),
+        (
+            commit(beaten(lost(after=70), 1, 2, 69, 70), 80, 30),
+            "likely it expired while the group was away for 67s (offsets.retention.minutes), as no request in the",
+        ),
+        (beaten(lost(after=70), *range(1, 70, 3)), "it expired (offsets.retention.minutes), or was deleted"),
         (lost(after=30), "no retention is that short (offsets.retention.minutes): it was deleted, with its topic or"),
         (lost(after=70, deleted=True), "ops deleted it: its members begin where"),
     ],
@@ -114,6 +134,7 @@ def observed(*seconds: float) -> Observation:
         ((50, 67), (52, 60), (30, 41, 70), (50, 67)),
         ((50, 67), (20, 45, 80), (30, 41, 70), (46, 67)),  # of 45 only the second is known
         ((50, 67), (), (30,), (50, 67)),
+        ((35.6, 35.7), (36.2, 37.1, 40.5), (35.1, 36.4, 41), (35.6, 40.5)),
     ],
 )
 def test_an_absence_lasts_as_long_as_connections_are_refused(

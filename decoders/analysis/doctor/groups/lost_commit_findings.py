@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import (
@@ -76,29 +77,47 @@ def _make_finding(case: Case, group: str, some: list[_LostCommit]) -> Found:
     about |= {"offset": f"{', '.join(named)}{more}", "several": "s" if len(some) > 1 else None}
     about["topics"] = sorted({its.place.rpartition("-")[0] for its in some})
     about["at"] = format_clock(committed_ns)
-    is_last = all(its.is_last for its in some)
-    about["why"], about["remedy"] = _explain_loss(case, group, whole.first - committed_ns, is_last=is_last)
+    away = _find_longest_absence(case, group, committed_ns, whole.first)
+    if away is None and all(its.is_last for its in some):
+        away = whole.first - committed_ns
+    about["why"], about["remedy"] = _explain_loss(case, group, whole.first - committed_ns, away)
     return case.make_finding("commit-lost", whole, **about)
 
 
-def _explain_loss(case: Case, group: str, away_ns: int, *, is_last: bool) -> tuple[str, str]:
-    """Words for why commits are gone, and what to do; `away_ns`: how long after one, maybe the last, they were."""
+def _find_longest_absence(case: Case, group: str, begin_ns: int, end_ns: int) -> int | None:
+    """The longest time between two in which no member of a group is heard; None where none is heard at all.
+
+    A group expires after it has had no member for as long as its commits are kept.
+    """
+    members = [seen for _, seen in case.find_matching_observations("alive", (0,), (group,))]
+    seconds = {second for seen in members for second in seen.list_marked_seconds()}
+    heard = sorted(second * NS for second in seconds if begin_ns < second * NS < end_ns)
+    if not members:
+        return None
+    return max(after - before for before, after in pairwise([begin_ns, *heard, end_ns]))
+
+
+def _explain_loss(case: Case, group: str, lasted_ns: int, away_ns: int | None) -> tuple[str, str]:
+    """Words for why commits are gone, and what to do.
+
+    `lasted_ns`: how long the last of them was there at most; `away_ns`: how long the group had no member.
+    """
     deleted = [client for client, key, name in case.done if name == group and key in (DELETE_GROUPS, OFFSET_DELETE)]
     again = "set the group back to these offsets (kafka-consumer-groups --reset-offsets) if what it left out matters"
     if deleted:
         return f"{escape_for_sentence(deleted)} deleted it", f"{again}; find out why it was deleted"
-    if away_ns < _RETENTION_LEAST_NS:
+    if lasted_ns < _RETENTION_LEAST_NS:
         return (
             "no retention is that short (offsets.retention.minutes): it was deleted, with its topic or group, or the"
             " coordinator lost its log",
             f"{again}; look who deleted the group or the topic, and at the log of the coordinator",
         )
     raised = "raise offsets.retention.minutes of the brokers above the time that a group may be away"
-    if case.holes or case.lacks_nodes or not is_last:
+    if case.holes or case.lacks_nodes or away_ns is None or away_ns < _RETENTION_LEAST_NS:
         return "it expired (offsets.retention.minutes), or was deleted", f"{again}; {raised}"
     return (
-        f"likely it expired in the {describe_duration(away_ns / MS)} after it (offsets.retention.minutes), as no"
-        " request in the capture deletes it",
+        f"likely it expired while the group was away for {describe_duration(round(away_ns / MS, -3))}"
+        " (offsets.retention.minutes), as no request in the capture deletes it",
         f"{again}; {raised}",
     )
 
