@@ -6,7 +6,7 @@ from math import inf
 from typing import Any, Final
 
 from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, PRODUCE
-from tests.analysis.scenes import BROKER, FIN, Scene
+from tests.analysis.scenes import BROKER, FIN, RST, Scene
 
 _OTHER: Final = "10.0.0.8:9092"
 _NODES: Final = [{"node_id": 1, "host": "10.0.0.9", "port": 9092}, {"node_id": 2, "host": "10.0.0.8", "port": 9092}]
@@ -29,6 +29,27 @@ def filtered(
     for at in knocks:
         scene.knock(at, _OTHER, refused=refused, tries=tries, **more)
     return _nodes(29, scene, "new", line=1)
+
+
+def cut_between_nodes() -> Scene:
+    """Node 3 loses what it sends to node 2, which others reach: its Fetch first, then new connections; writes fail."""
+    nodes = [*_NODES, {"node_id": 3, "host": "10.0.0.3", "port": 9092}]
+    part = {"partition_index": 0, "leader_id": 2, "replica_nodes": [2, 3], "isr_nodes": [2, 3]}
+    topics = [{"name": "payments", "partitions": [part]}]
+    scene = Scene().ask(0, (METADATA, 9), {}, {"brokers": nodes, "topics": topics}, client="pay")
+    follower: dict[str, Any] = {"client": "broker-3-fetcher-0", "host": "10.0.0.3"}
+    scene.ask(0.5, (METADATA, 9), {}, {"brokers": nodes}, **follower, line=1)
+    scene.ask(1, (FETCH, 11), {"replica_id": 3}, {}, broker=_OTHER, **follower)
+    scene.ask(8, (FETCH, 11), {"replica_id": 3}, broker=_OTHER, **follower, took=20, again=6, ends=RST)
+    for at in (12, 20):
+        scene.knock(at, _OTHER, refused=False, host="10.0.0.3", tries=3)
+    for at in range(30):
+        scene.ask(at + 0.5, (HEARTBEAT, 3), _BEAT, {}, client="pay", broker=_OTHER)
+        code = 19 if at >= 14 else 0
+        written = {"responses": [{"name": "payments", "partition_responses": [{"index": 0, "error_code": code}]}]}
+        asked = {"acks": -1, "topic_data": [{"name": "payments", "partition_data": [{"index": 0, "records": b""}]}]}
+        scene.ask(at + 0.6, (PRODUCE, 8), asked, written, client="pay", broker=_OTHER)
+    return scene.ask(29, (METADATA, 9), {}, {"brokers": nodes}, **follower, line=1)
 
 
 def restarted(*refused: float, back: float = 12) -> Scene:
@@ -171,19 +192,25 @@ NETWORK_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("connection-filtered", filtered(3, 12), "error"),
         "new connections of 10.0.0.1 to node 2 at 10.0.0.8:9092 are not answered, while older ones of old go on there;"
-        " new reaches other brokers alone",
+        " new is answered by other brokers alone",
     ),
     (
         *("connection-filtered", filtered(3, 12, older="10.0.0.4"), "error"),
-        "to node 2 at 10.0.0.8:9092 are not answered, while those of 10.0.0.4 go on there; new reaches other brokers",
+        "to node 2 at 10.0.0.8:9092 are not answered, while those of 10.0.0.4 go on there; new is",
     ),
     (
         *("connection-filtered", filtered(3, 6, 12, tries=1, refused=True), "error"),
-        "to node 2 at 10.0.0.8:9092 are refused, while older ones of old go on there; new reaches other brokers alone",
+        "to node 2 at 10.0.0.8:9092 are refused, while older ones of old go on there; new is answered",
     ),
     (
         *("connection-filtered", filtered(3, 12, heard=True), "error"),
         "to node 2 at 10.0.0.8:9092 are answered, and the answers (SYN-ACK) are not heard, while older ones of old",
+    ),
+    (
+        *("connection-filtered", cut_between_nodes(), "error"),
+        "new connections of 10.0.0.3 to node 2 at 10.0.0.8:9092 are not answered, while those of 10.0.0.1 go on there;"
+        " broker-3-fetcher-0 is answered by other brokers alone; on an open one nothing gets through since"
+        " 14:13:28 UTC",
     ),
     (
         *("no-connection", filtered(3, 12, heard=True, until=2), "warning"),
@@ -268,7 +295,7 @@ NETWORK_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         "are not acknowledged, and new ones are answered: a NAT or firewall forgot them, or full packets are lost",
     ),
 ]
-NETWORK_BESIDES: Final[dict[str, set[str]]] = {}
+NETWORK_BESIDES: Final[dict[str, set[str]]] = {"connection-filtered": {"replicas-missing"}}
 # A broker that answers no client any more.
 DEAD_ENTRY: Final = entries_of_two(10, first=False)
 NETWORK_NEAR: Final[list[tuple[str, Scene]]] = [

@@ -97,7 +97,7 @@ def test_hosts_that_get_no_new_connection_are_one_finding() -> None:
     (row,) = (row for row in rows_of(scene) if row["id"] == "connection-filtered")
     assert row["title"] == (
         "new connections of 10.0.0.1, 10.0.0.5, 10.0.0.6 to node 2 at 10.0.0.8:9092 are not answered, while those of"
-        " 10.0.0.4 go on there; new reaches other brokers alone; no client got a new one since"
+        " 10.0.0.4 go on there; new is answered by other brokers alone; no client got a new one since"
     )
     assert "conntrack" in row["meaning"]
     # Somebody opens one meanwhile: then it is no fault of the broker's host.

@@ -59,7 +59,14 @@ from tests.analysis.cluster_scenes import CLUSTER_NEAR, CLUSTER_SCENES
 from tests.analysis.further_scenes import FURTHER_BESIDES, FURTHER_NEAR, FURTHER_SCENES
 from tests.analysis.identity_scenes import IDENTITY_BESIDES, IDENTITY_NEAR, IDENTITY_SCENES
 from tests.analysis.key_scenes import KEY_NEAR, KEY_SCENES
-from tests.analysis.network_scenes import DEAD_ENTRY, NETWORK_BESIDES, NETWORK_NEAR, NETWORK_SCENES, lossy
+from tests.analysis.network_scenes import (
+    DEAD_ENTRY,
+    NETWORK_BESIDES,
+    NETWORK_NEAR,
+    NETWORK_SCENES,
+    cut_between_nodes,
+    lossy,
+)
 from tests.analysis.reading_scenes import READING_NEAR, READING_SCENES
 from tests.analysis.record_scenes import RECORD_BESIDES, RECORD_NEAR, RECORD_SCENES
 from tests.analysis.refusal_scenes import COORDINATORS_DOWN, REFUSAL_BESIDES, REFUSAL_NEAR, REFUSAL_SCENES
@@ -1423,6 +1430,10 @@ def test_retransmissions_are_those_of_the_exchanges_that_had_some() -> None:
     )
     assert [each["time"] for each in row["evidence"]] == [format_rfc3339(BEGUN + at * NS) for at in (60, 62, 64)]
     assert row["title"].startswith("50% of the exchanges")
+
+
+def test_writes_fail_where_a_follower_does_not_reach_its_leader() -> None:
+    assert linked(cut_between_nodes())["replicas-missing"] == "connection-filtered"
 
 
 def test_a_broker_reads_nothing_of_whom_it_throttles() -> None:

@@ -10,6 +10,7 @@ from decoders.analysis.doctor.doctor import Doctor
 from decoders.protocol_facts.api_keys import (
     CREATE_TOPICS,
     INCREMENTAL_ALTER_CONFIGS,
+    PRODUCE,
     SASL_AUTHENTICATE,
 )
 from tests.analysis.client_scenes import denied
@@ -143,3 +144,20 @@ def test_a_denial_is_to_be_removed(scene: Scene, does: str, not_does: str) -> No
     (remedy,) = (row["remedy"] for row in fold.rows() if row["id"] == "access-denied")
     assert does in remedy
     assert not remedy.startswith(not_does)
+
+
+@pytest.mark.parametrize(("later", "is_over"), [(19, None), (0, True)])
+def test_an_error_of_a_partition_that_is_refused_later_is_not_over(later: int, *, is_over: bool | None) -> None:
+    """Partition 0 goes on all the time; 1 has one time-out, and then other errors or none."""
+    scene = Scene()
+    for at in range(30):
+        for number, code in ((0, 0), (1, 7 if at == 5 else later if at > 5 else 0)):
+            part = {"index": number, "error_code": code, "base_offset": -1 if code else at}
+            asked = {"acks": -1, "topic_data": [{"name": "pay", "partition_data": [{"index": number}]}]}
+            answers = {"responses": [{"name": "pay", "partition_responses": [part]}]}
+            scene.ask(at + number / 10, (PRODUCE, 8), asked, answers, client="shop")
+    fold = Doctor()
+    for exchange in scene.exchanges(fold):
+        fold.add(exchange)
+    (row,) = (row for row in fold.rows() if row["id"] == "timed-out")
+    assert row.get("went_on") == is_over

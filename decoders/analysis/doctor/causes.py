@@ -187,6 +187,9 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     *((cause, ("group-behind", "lag-growing"), _clients_of_finding) for cause in ("large-unheard", "answers-unheard")),
     ("answers-unheard", ("unanswered", "requests-pending", "idle-cut"), _clients_of_finding),
     ("connection-filtered", ("unanswered", "connection-churn", "metadata-storm"), _clients_of_finding),
+    # Followers that do not reach a leader fall out of sync, and writes wait for them.
+    ("connection-filtered", ("isr-shrunk", "isr-flapping", "replicas-missing", "under-replicated"), _topics_of_finding),
+    ("connection-filtered", ("follower-behind", "timed-out", "unanswered", "sent-again"), _topics_of_finding),
     *(
         (cause, ("unanswered", "connection-churn"), _clients_of_finding)
         for cause in ("entry-unanswered", "entry-closed")

@@ -373,8 +373,22 @@ def _is_partition_served(
         return its is not None and its.edges["lag"][1][0] > seen.last
     if api_key == PRODUCE:
         written = case.last_writes.get((client, topic, number))
-        return written is None or written > seen.last  # without sequences the partition's times are not kept
+        if written is None:  # without sequences the partition's times are not kept
+            return not _has_later_error(case, client, api_key, topic, number, seen.last)
+        return written > seen.last
     return True
+
+
+def _has_later_error(case: Case, client: str, api_key: int, topic: str | None, number: int, time_ns: int) -> bool:
+    """Whether a client had any error of an API in a partition after a time, and up to its last success with the topic.
+
+    Errors that ended long before that success are over.
+    """
+    since = max(time_ns, case.done.get((client, api_key, topic), 0) - LASTING_NS)
+    return any(
+        seen.last > since and str(number) in seen.names.get("partitions", ())
+        for _, seen in case.find_matching_observations("error", (1, 2, 4), (api_key, client, topic))
+    )
 
 
 def _describe_subject(kind: str, subject: str | None) -> str:

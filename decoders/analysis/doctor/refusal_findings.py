@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import (
+    LASTING_NS,
     LISTED,
     MS,
     NS,
@@ -34,6 +35,7 @@ from decoders.analysis.read_dimension_values import host_of
 from decoders.apis import api
 from decoders.limits import NAMES_OBSERVED_MAX
 from decoders.protocol_facts.api_keys import API_VERSIONS, FETCH, PRODUCE
+from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.format_and_escape_text import describe_duration, format_size
 
 __all__ = ["REFUSALS", "are_writes_lost_with_sessions"]
@@ -222,6 +224,20 @@ def _count_closed_at_once(
     return sum(found.seen.names["clients"].get(client, 0) for found in its)
 
 
+def _describe_later_answers(case: Case, client: str, broker: str, key: int, seen: Observation) -> str | None:
+    """Words for how the broker, or another one, answered a client's requests of an API later; None where none did."""
+    answered = case.answered.get((client, key), 0)
+    codes = {
+        error_name(code)
+        for (code, _, _, *_), its in case.find_matching_observations("error", (1, 2), (key, client))
+        # Errors that ended long before the last success are over.
+        if its.last > max(seen.last, answered - LASTING_NS) and broker in its.names.get("brokers", ())
+    }
+    if codes:
+        return f"; asked again, it answered with {escape_for_sentence(sorted(codes))}"
+    return "; asked again, it was answered" if answered > seen.last else None
+
+
 def _find_closed_requests(
     case: Case, client: str, broker: str, some: list[tuple[int, int, str, Observation]]
 ) -> Iterator[Found]:
@@ -239,7 +255,7 @@ def _find_closed_requests(
             about |= {"api_version": version, "tally": _format_closed_count(seen.count, seen.count)}
             yield case.make_finding("versions-closed", seen, **about)
         elif key not in WAITING and seen.count >= case.limits["unanswered.least"]:
-            then = "; asked again, it was answered" if case.answered.get((client, key), 0) > seen.last else None
+            then = _describe_later_answers(case, client, broker, key, seen)
             senders = {host_of(asked.partition(" ")[0]) for asked in seen.names.get("asked", ())}
             about["at"] = describe_hosts_of_client(case, client, senders)
             about |= explain_unanswered_requests(case, client, broker, closed, seen)

@@ -237,7 +237,7 @@ CONNECTION_KINDS: Final[dict[str, FindingKind]] = {
     ),
     "connection-filtered": FindingKind(
         ERROR,
-        "new connections of {host} to {whom} are {how}, while {others_served} there{without_connection}{nobody}",
+        "new connections of {host} to {whom} are {how}, while {others_served} there{without_connection}{nobody}{lost}",
         "the broker runs; likely {likely}",
         "{remedy}",
     ),

@@ -56,8 +56,9 @@ def make_filtered_finding(case: Case, some: list[FilteredHost], how: str, newest
     going = [f"older ones of {escape_for_sentence(older)}"] if older else []
     going += [f"those of {escape_for_sentence(others)}"] if others and (len(hosts) > 1 or not older) else []
     values["others_served"] = f"{' and '.join(going)} go on"
-    reach = "reaches" if len(without) == 1 else "reach"
-    values["without_connection"] = f"; {escape_for_sentence(without)} {reach} other brokers alone" if without else None
+    if without:
+        verb = "is" if len(without) == 1 else "are"
+        values["without_connection"] = f"; {escape_for_sentence(without)} {verb} answered by other brokers alone"
     is_for_all = len(hosts) > 1 and newest_ns < whole.first
     before = [its for its in some if its.opened_ns]
     if is_for_all:
@@ -67,7 +68,34 @@ def make_filtered_finding(case: Case, some: list[FilteredHost], how: str, newest
             values["nobody"] += f" ({last.host} did before, last at {format_clock(last.opened_ns)})"
     values["likely"] = _describe_likely_firewall(how, hosts, is_own=bool(older), is_for_all=is_for_all)
     values["remedy"] = _AT_BROKER if is_for_all and how == "silent" else _BETWEEN
+    address, number = values["address"], values.get("node_id")
+    values["topics_of_node"] = _list_topics_of_both(case, number, {case.nodes.get(its.host) for its in some})
+    times = (_find_first_lost_request(case, its.host, address, its.seen) for its in some)
+    lost_ns = min(filter(None, times), default=0)
+    if lost_ns:
+        whole.first = lost_ns
+        values["lost"] = f"; on an open one nothing gets through since {format_clock(lost_ns)}"
     return case.make_finding("connection-filtered", whole, **values)
+
+
+def _find_first_lost_request(case: Case, host: str, address: str, seen: Observation) -> int:
+    """When a host first sent a request again and again before its new connections failed, in ns; 0: never."""
+    times = (
+        its.first
+        for (_, who, where), its in case.seen.items_of_kind("lost-request")
+        if who == host and where == address and its.first < seen.first
+    )
+    return min(times, default=0)
+
+
+def _list_topics_of_both(case: Case, number: int | None, others: set[int | None]) -> list[str] | None:
+    """Topics with replicas on a node and on one of others; None where there are none."""
+    names = {str(each) for each in others if each is not None and each != number}
+    return [
+        str(topic)
+        for (topic,), seen in case.seen.items_of_kind("topic")
+        if str(number) in seen.names.get("nodes", ()) and names & seen.names["nodes"].keys()
+    ] or None
 
 
 def _describe_likely_firewall(how: str, hosts: list[str], *, is_own: bool, is_for_all: bool) -> str:
