@@ -40,12 +40,12 @@ class Trimmer:
 
     def trim_if_grown(self) -> bool:
         """Give free pages back if the process has grown, to be called now and then; returns whether it did."""
-        size = resident_bytes()
+        size = read_resident_size()
         if size <= self._least + KEPT:
             self._least = min(size, self._least)
             return False
         return_free_memory()
-        self._least = resident_bytes()
+        self._least = read_resident_size()
         return True
 
 
@@ -58,7 +58,7 @@ def return_free_memory() -> None:
     malloc_trim(0)
 
 
-def resident_bytes() -> int:
+def read_resident_size() -> int:
     """Bytes of memory that this process has; 0 where the system does not say."""
     try:
         with open("/proc/self/statm", "rb") as file:

@@ -541,7 +541,7 @@ guess_option: Final = click.option(
 )
 
 
-def _default_jobs() -> int:
+def _choose_default_jobs() -> int:
     """The number of processes that show rows without --jobs."""
     return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, JOBS_DEFAULT)
 
@@ -552,7 +552,7 @@ def make_jobs_option(work: str) -> Callable[[Command], Command]:
         "--jobs",
         type=click.IntRange(min=1, max=JOBS_MAX),
         metavar="N",
-        default=_default_jobs,
+        default=_choose_default_jobs,
         help=f"{work} with N processes (default: one per core, at most {JOBS_DEFAULT}).",
     )
 

@@ -89,7 +89,7 @@ class _SkeletonWriter:
             )
         if value.get(TAGS):
             yield SkeletonLine(depth, f"{TAGS}:", off=off)
-            yield from _format_block_lines(value[TAGS], depth + 2, off)
+            yield from _format_json_as_yaml_lines(value[TAGS], depth + 2, off)
 
     def format_field_lines(
         self, field: PlanField, declared: Field, whole: Versions, value: Any, depth: int, *, off: bool, path: str
@@ -112,10 +112,10 @@ class _SkeletonWriter:
                 yield from self.format_struct_lines(field.plan, declared, inner, depth + 2, off=off, path=path + ".")
         elif field.kind == "records" and not value:
             yield SkeletonLine(depth, f"{name}: {'null' if value is None else '[]'}", comment, off)
-            yield from _format_block_lines(list(_RECORDS), depth + 2, True)
+            yield from _format_json_as_yaml_lines(list(_RECORDS), depth + 2, True)
         elif isinstance(value, Mapping | list):
             yield SkeletonLine(depth, f"{name}:", comment, off)
-            yield from _format_block_lines(value, depth + 2, off)
+            yield from _format_json_as_yaml_lines(value, depth + 2, off)
         else:
             yield SkeletonLine(depth, f"{name}: {_format_yaml_scalar(value)}", comment, off)
 
@@ -205,19 +205,19 @@ def _indent_as_list_item(lines: Iterator[SkeletonLine]) -> Iterator[SkeletonLine
         first = False
 
 
-def _format_block_lines(value: Any, depth: int, off: bool) -> Iterator[SkeletonLine]:
+def _format_json_as_yaml_lines(value: Any, depth: int, off: bool) -> Iterator[SkeletonLine]:
     """The lines of a JSON object or array, one line a leaf."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             if isinstance(inner, Mapping | list) and inner:
                 yield SkeletonLine(depth, f"{_format_yaml_scalar(name)}:", off=off)
-                yield from _format_block_lines(inner, depth + 2, off)
+                yield from _format_json_as_yaml_lines(inner, depth + 2, off)
             else:
                 yield SkeletonLine(depth, f"{_format_yaml_scalar(name)}: {_format_yaml_flow(inner)}", off=off)
     else:
         for inner in value:
             if isinstance(inner, Mapping | list) and inner:
-                yield from _indent_as_list_item(_format_block_lines(inner, depth, off))
+                yield from _indent_as_list_item(_format_json_as_yaml_lines(inner, depth, off))
             else:
                 yield SkeletonLine(depth, f"- {_format_yaml_flow(inner)}", off=off)
 

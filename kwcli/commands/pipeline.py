@@ -92,7 +92,7 @@ def _read_host_names(context: click.Context, _param: click.Parameter, word: str 
     return tuple(sorted(read_host_names(word, context.obj).names.items()))
 
 
-def _with_topic_names(env: Environment, options: RunOptions) -> RunOptions:
+def _load_topic_names_into_options(env: Environment, options: RunOptions) -> RunOptions:
     """The options with the names of --names-from: they are learnt once, and workers may not have the file."""
     if options.names_from is None:
         return options
@@ -198,7 +198,7 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
     since_ns, until_ns = resolve_time_range(options.since_ns, options.until_ns, words, env)  # type: ignore[arg-type]  # as typed
     keylogs = choose_key_logs(options.keylogs, env.variables)
     asked = options._replace(filter=filters.filter_text(), since_ns=since_ns, until_ns=until_ns, keylogs=keylogs)
-    return run_pipeline(env, _with_topic_names(env, asked))
+    return run_pipeline(env, _load_topic_names_into_options(env, asked))
 
 
 @command.command("watch", short_help="Decode captures as they come, for ever.", epilog=_WATCH)
@@ -289,7 +289,7 @@ def watch_command(env: Environment, options: RunOptions, wanted: WatchOptions, f
 
     keylogs = choose_key_logs(options.keylogs, env.variables)
     asked = options._replace(filter=filters.filter_text(), keylogs=keylogs)
-    return run_watch(env, _with_topic_names(env, asked), wanted)
+    return run_watch(env, _load_topic_names_into_options(env, asked), wanted)
 
 
 @command.command("compact", short_help="Merge the files of a watch's tables.", epilog=_COMPACT)

@@ -206,14 +206,14 @@ def versions_to_ask_each_release(releases: Sequence[Release]) -> list[tuple[Rele
     for release in sorted(releases, key=lambda one: one.version, reverse=True):
         mine: dict[int, list[int]] = {}
         for key, api in release.apis.items():
-            versions = [v for v in _version_numbers(api.versions) if (key, v) not in newer]
+            versions = [v for v in _list_version_numbers(api.versions) if (key, v) not in newer]
             newer |= {(key, version) for version in versions}
             mine[key] = versions
         found.append((release, mine))
     return found
 
 
-def _version_numbers(versions: Versions) -> range:
+def _list_version_numbers(versions: Versions) -> range:
     return range(versions.low, versions.high + 1)
 
 
@@ -233,7 +233,7 @@ def compare_structures_with_release(release: Release) -> Iterator[DeclarationDif
     for name, theirs in release.structures.items():
         mine = ours.get(name)
         if mine is None:
-            yield DeclarationDifference(name, tuple(_version_numbers(theirs.versions)), "the structure is missing")
+            yield DeclarationDifference(name, tuple(_list_version_numbers(theirs.versions)), "the structure is missing")
             continue
         versions = range(theirs.versions.low, theirs.versions.high + 1)
         lacking = tuple(version for version in versions if version not in mine.versions)

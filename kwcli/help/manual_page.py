@@ -28,14 +28,14 @@ _SPACES: Final = re.compile(r"\s+")
 def format_man_page(program: click.Group, topic: str | None = None) -> str:
     """The page kw(1) with the whole handbook; or kw-TOPIC(1), with one of its pages and the options of its command."""
     if topic is None:
-        lines = _roff_header_lines("kw", "see what is really on the wire of Apache Kafka")
+        lines = _format_roff_header_lines("kw", "see what is really on the wire of Apache Kafka")
         lines += [".SH SYNOPSIS", ".B kw", *_convert_paragraph_to_roff("COMMAND …")]
         lines += [".SH COMMANDS", *_make_command_sections(program)]
         for each in TOPICS:
             lines += [f".SH {_quote_roff_argument(each.upper())}", *_convert_page_to_roff(each)]
     else:
         lines = [
-            *_roff_header_lines(f"kw-{topic}", describe_topic(topic)),
+            *_format_roff_header_lines(f"kw-{topic}", describe_topic(topic)),
             ".SH DESCRIPTION",
             *_convert_page_to_roff(topic),
         ]
@@ -48,7 +48,7 @@ def format_man_page(program: click.Group, topic: str | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _roff_header_lines(name: str, description: str) -> list[str]:
+def _format_roff_header_lines(name: str, description: str) -> list[str]:
     return [
         f'.TH {_quote_roff_argument(name.upper())} 1 "" {_quote_roff_argument(f"kw {VERSION}")} "Handbook of kw"',
         *(".nh", ".ad l"),  # hyphens in names of options and fields are no places to break

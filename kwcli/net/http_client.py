@@ -96,7 +96,7 @@ def send_http_request(
             _open_proxy_tunnel(link, server, proxy, deadline)
         elif proxy is not None:
             target = f"http://{_format_server(server)}{target}"
-            headers = {**headers, **_authorization_header(proxy)}
+            headers = {**headers, **_make_proxy_authorization_header(proxy)}
         if server.tls is not None:
             link.settimeout(_require_time_left(deadline))
             link = server.tls.wrap_socket(link, server_hostname=server.host)
@@ -143,7 +143,7 @@ def _format_server(server: HttpServer, *, standard: int = 0) -> str:
     return host if server.port == standard else f"{host}:{server.port}"
 
 
-def _authorization_header(proxy: HttpProxy) -> dict[str, str]:
+def _make_proxy_authorization_header(proxy: HttpProxy) -> dict[str, str]:
     return {} if proxy.authorization is None else {"Proxy-Authorization": proxy.authorization}
 
 
@@ -152,7 +152,7 @@ def _open_proxy_tunnel(link: socket.socket, server: HttpServer, proxy: HttpProxy
     client = h11.Connection(h11.CLIENT, max_incomplete_event_size=HTTP_HEAD_MAX)
     address = _format_server(server)
     asked = h11.Request(
-        method="CONNECT", target=address, headers=[("Host", address), *_authorization_header(proxy).items()]
+        method="CONNECT", target=address, headers=[("Host", address), *_make_proxy_authorization_header(proxy).items()]
     )
     unsent = _send_all_in_time(
         link, b"".join(client.send(each) or b"" for each in (asked, h11.EndOfMessage())), deadline

@@ -268,11 +268,11 @@ class SchemaRegistry:
         try:
             server = HttpServer(
                 parts.hostname or "",
-                parts.port or self._usual_port(parts.scheme),
+                parts.port or self._get_usual_port(parts.scheme),
                 shown,
-                self._tls_settings_of_url(url),
+                self._make_tls_context_of_url(url),
             )
-            headers = {"Accept": _TYPE, **self._authorization_header(url)}
+            headers = {"Accept": _TYPE, **self._make_authorization_header(url)}
             root = parts.path
             if path.startswith(_OWN_API):
                 root, headers["Accept"] = root.partition(_OWN_ROOT)[0], "*/*"
@@ -285,10 +285,10 @@ class SchemaRegistry:
             raise Failure(f"{shown} cannot be reached: {error.strerror or error}", Exit.UNREACHABLE) from None
 
     @staticmethod
-    def _usual_port(scheme: str) -> int:
+    def _get_usual_port(scheme: str) -> int:
         return 443 if scheme == "https" else 80
 
-    def _tls_settings_of_url(self, url: str) -> ssl.SSLContext | None:
+    def _make_tls_context_of_url(self, url: str) -> ssl.SSLContext | None:
         if not url.startswith("https:"):
             return None
         if self._context is None:
@@ -297,7 +297,7 @@ class SchemaRegistry:
             self._context = make_client_context(self._settings.tls)
         return self._context
 
-    def _authorization_header(self, url: str) -> dict[str, str]:
+    def _make_authorization_header(self, url: str) -> dict[str, str]:
         settings, parts = self._settings, urlsplit(url)
         user_info = settings.user_info
         if user_info is None and parts.username is not None:

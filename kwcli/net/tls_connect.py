@@ -149,7 +149,7 @@ _NOT_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PR
 
 
 @lru_cache(maxsize=8)
-def _cached_context(tls: TlsSettings) -> ssl.SSLContext:
+def _get_or_make_cached_context(tls: TlsSettings) -> ssl.SSLContext:
     """A cached context: loading the system's authorities takes 20 ms, and a cluster has many brokers."""
     return make_client_context(tls)
 
@@ -163,7 +163,7 @@ def start_tls(link: socket.socket, host: str, tls: TlsSettings, deadline: Deadli
     name = tls.server_name or host
     # ASCII names go as bytes: for text Python loads a codec that takes 5 ms.
     wanted: str | bytes = name.encode("ascii") if name.isascii() else name
-    context = _cached_context(tls)
+    context = _get_or_make_cached_context(tls)
     secured: ssl.SSLSocket | None = None
     try:
         link.settimeout(max(deadline.left(), 0.001))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.run_options import RunOptions
     from kwcli.pipeline.store.tables_manifest import Manifest
 
-__all__ = ["CoveredCaptures", "find_captures_asked_for", "with_covered_captures"]
+__all__ = ["CoveredCaptures", "add_captures_covered_by_tables", "find_captures_asked_for"]
 
 
 class CoveredCaptures(NamedTuple):
@@ -70,7 +70,9 @@ def find_captures_asked_for(options: RunOptions) -> FoundCaptures:
     return found
 
 
-def with_covered_captures(options: RunOptions, found: FoundCaptures, manifest: Manifest | None) -> CoveredCaptures:
+def add_captures_covered_by_tables(
+    options: RunOptions, found: FoundCaptures, manifest: Manifest | None
+) -> CoveredCaptures:
     """Add the captures that the tables cover already. Failure where one of these captures is missing now."""
     left = find_captures_left_out(manifest, found.files)
     again = find_captures(

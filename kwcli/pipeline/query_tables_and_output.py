@@ -219,7 +219,7 @@ def write_query_result(env: Environment, settings: Settings, result: QueryResult
         env.stdout.write(text.encode("utf-8", "backslashreplace"))
     else:
         more = False
-        result = _with_partial_column(result, as_text=settings.format == "csv")
+        result = _add_partial_column(result, as_text=settings.format == "csv")
         pieces = (
             _format_csv_lines(result, safe=settings.csv_safe)
             if settings.format == "csv"
@@ -233,7 +233,7 @@ def write_query_result(env: Environment, settings: Settings, result: QueryResult
         env.report(f"the first {most:,} rows; --limit shows more")
 
 
-def _with_partial_column(result: QueryResult, *, as_text: bool) -> QueryResult:
+def _add_partial_column(result: QueryResult, *, as_text: bool) -> QueryResult:
     """The result, with what was read of the captures as its last column where that is not all."""
     if result.partial is None:
         return result

@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.format_decoded_values import list_missing_schemas
-from kwcli.pipeline.captures_covered_by_run import CoveredCaptures, find_captures_asked_for, with_covered_captures
+from kwcli.pipeline.captures_covered_by_run import (
+    CoveredCaptures,
+    add_captures_covered_by_tables,
+    find_captures_asked_for,
+)
 from kwcli.pipeline.choose_engine import EngineChoice, choose_engine
 from kwcli.pipeline.engine_job_and_result import EngineResult, JobSpec, build_job_spec
 from kwcli.pipeline.plan_splits import plan_splits_of_captures, start_planning, sum_file_sizes
@@ -65,7 +69,7 @@ def run_pipeline(env: Environment, options: RunOptions) -> Exit:
         if store.recovered and not options.quiet:
             env.report(f"kw: {options.out}: {store.recovered}")
         manifest = store.read_manifest()
-        covered = with_covered_captures(options, found, manifest)
+        covered = add_captures_covered_by_tables(options, found, manifest)
         if manifest is None or not store.is_up_to_date(covered.files, options.select_options_of_rows()):
             return _make_tables_of_captures(env, options, covered, store, begun)
         for problem in covered.problems:
@@ -85,7 +89,7 @@ def _explain_run(env: Environment, options: RunOptions, found: FoundCaptures) ->
     refuse_foreign_folder(files, options.out)
     store = TableStore(files, options.out)
     manifest = store.read_manifest()
-    covered = with_covered_captures(options, found, manifest)
+    covered = add_captures_covered_by_tables(options, found, manifest)
     up_to_date = manifest is not None and store.is_up_to_date(covered.files, options.select_options_of_rows())
     state = covered.describe_action(
         manifest, normalize_by_json(options.select_options_of_rows()), up_to_date=up_to_date

@@ -22,7 +22,7 @@ from kwcli.reading.list_input_files import (
     describe_foreign_format,
     has_records_name,
     hint_for_filter_word,
-    open_files_limit,
+    read_open_files_limit,
 )
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def describe_os_error(error: OSError | ValueError) -> str:
             return str(error.strerror or error).lower()
         known = {errno.ENOENT: "no such file", errno.EACCES: "no permission to read it"}
         if error.errno == errno.EMFILE:
-            return f"too many open files (ulimit -n is {open_files_limit()})"
+            return f"too many open files (ulimit -n is {read_open_files_limit()})"
         return known.get(error.errno, os.strerror(error.errno).lower())
     return str(error)
 

@@ -35,7 +35,7 @@ __all__ = [
     "is_read_once",
     "is_table_folder",
     "list_paths",
-    "open_files_limit",
+    "read_open_files_limit",
 ]
 
 
@@ -175,7 +175,7 @@ class OpenFiles:
     """
 
     def __init__(self, most: int = OPEN_FILES_MAX) -> None:
-        limit = open_files_limit()
+        limit = read_open_files_limit()
         self._most = most if limit is None else max(min(most, limit // 4), 1)
         self._pipes_most = None if limit is None else limit // 2
         self._open: dict[StoredFile, None] = {}
@@ -299,7 +299,7 @@ class StoredFile:
         self._files.close(self)
 
 
-def open_files_limit() -> int | None:
+def read_open_files_limit() -> int | None:
     """How many files this process may have open (`ulimit -n`), None where unlimited or unknown."""
     try:
         import resource

@@ -195,10 +195,12 @@ def build_report(result: FoldResults, target: str) -> Report:
         "slowest": found["slowest"].rows() if "slowest" in found else None,
         "old_versions": _build_old_clients(result, target) if has["exchanges"] and "audit" not in found else None,
         "talkers": _build_top_talkers(result),
-        "batches": _sort_rows(_get_rows_of_fold(result, "batches"), "bytes") if has["topic_partitions"] else None,
+        "batches": _sort_rows_by_values(_get_rows_of_fold(result, "batches"), "bytes")
+        if has["topic_partitions"]
+        else None,
         "throttling": _build_throttling(result, portraits) if has["exchanges"] else None,
         "connections": _build_counts_of_connections(result) if has["connections"] else None,
-        "skipped": _sort_rows(_get_rows_of_fold(result, "skipped"), "size") if has["skipped"] else None,
+        "skipped": _sort_rows_by_values(_get_rows_of_fold(result, "skipped"), "size") if has["skipped"] else None,
         "findings": _get_rows_of_fold(result, "findings"),
         "audit": _build_audit(result, target),
         **portraits,
@@ -297,7 +299,7 @@ def _count_groups_of_rows(rows: Sequence[Row]) -> int:
     return sum(row.get(_OTHERS, 1) for row in rows)
 
 
-def _sort_rows(rows: list[Row] | None, *names: str) -> list[Row] | None:
+def _sort_rows_by_values(rows: list[Row] | None, *names: str) -> list[Row] | None:
     """The rows by the values of `names`, greatest first, rows without a value last."""
     if rows is None:
         return None
@@ -318,7 +320,7 @@ def _build_latencies_by(result: FoldResults, name: str) -> list[Row] | None:
         if _OTHERS not in row:
             points.setdefault(row[name], []).append({each: row[each] for each in _POINTS})
     timed = [_OTHERS not in row and row[name] in points for row in rows]
-    return _sort_rows(
+    return _sort_rows_by_values(
         [row | ({"over_time": points[row[name]]} if its else {}) for row, its in zip(rows, timed, strict=True)], "p99"
     )
 
@@ -341,14 +343,14 @@ def _build_errors_by_api(result: FoldResults) -> list[Row] | None:
         for row in rows
         if (row["error"] is not None or _OTHERS in row) and row["errors"]
     ]
-    return _sort_rows(found, "exchanges", "codes")
+    return _sort_rows_by_values(found, "exchanges", "codes")
 
 
 def _build_old_clients(result: FoldResults, target: str) -> Row | None:
     rows = _get_rows_of_fold(result, "versions")
     if rows is None:
         return None
-    old = _sort_rows(find_old_versions(rows, target), "count")
+    old = _sort_rows_by_values(find_old_versions(rows, target), "count")
     return {"target": target, "clients": _count_clients(rows), "old": old}
 
 
@@ -370,7 +372,7 @@ def _build_top_talkers(result: FoldResults) -> Row:
     for row in shown or ():
         row["bytes"] = (row["request_bytes"] or 0) + (row["response_bytes"] or 0)
         row["share"] = row["bytes"] / total if total else None
-    return {"client": _sort_rows(shown, "bytes"), "topic": _build_rows_of_topics(result)}
+    return {"client": _sort_rows_by_values(shown, "bytes"), "topic": _build_rows_of_topics(result)}
 
 
 def _build_rows_of_topics(result: FoldResults) -> list[Row] | None:
@@ -388,7 +390,7 @@ def _build_rows_of_topics(result: FoldResults) -> list[Row] | None:
             its[f"{side}_{name}"] += row[name]
     for its in topics.values():
         its["bytes"] = its["produced_bytes"] + its["fetched_bytes"]
-    return _sort_rows(list(topics.values()), "bytes")
+    return _sort_rows_by_values(list(topics.values()), "bytes")
 
 
 def _build_throttling(result: FoldResults, portraits: _Portraits) -> Row:
@@ -413,7 +415,7 @@ def _build_throttling_by(result: FoldResults, name: str, counts: dict[Any, int])
             found.append(
                 made | {f"{each}_ms": row[each] for each in ("sum", "p50", "p99", "max")} | _build_others_key(row)
             )
-    return _sort_rows(found, "sum_ms")
+    return _sort_rows_by_values(found, "sum_ms")
 
 
 def _build_counts_of_connections(result: FoldResults) -> Row:
@@ -430,10 +432,10 @@ def _build_counts_of_connections(result: FoldResults) -> Row:
         _add_both_directions_to_row(found, row)
     found["closed"] = dict(sorted(closed.items(), key=lambda item: (-item[1], item[0])))
     clients, foreign = _get_rows_of_fold(result, "clients"), _get_rows_of_fold(result, "foreign")
-    found["client"] = _sort_rows(
+    found["client"] = _sort_rows_by_values(
         None if clients is None else [_select_client_keys(row) for row in clients if row["kafka"]], "count", "bytes"
     )
-    found["not_kafka"] = _sort_rows(
+    found["not_kafka"] = _sort_rows_by_values(
         None if foreign is None else [_build_row_of_non_kafka(row) for row in foreign if not row["kafka"]], "count"
     )
     return found

@@ -70,7 +70,7 @@ class Collector:
         self._variables = variables
         self._contexts: dict[Signal, ssl.SSLContext | None] = {}
         if self._url.scheme == "https":
-            self._contexts = {signal: self._tls_context(signal) for signal in _RESPONSES}
+            self._contexts = {signal: self._make_tls_context(signal) for signal in _RESPONSES}
         for name in ("", "TRACES_", "METRICS_"):
             _refuse_malformed_headers(
                 f"OTEL_EXPORTER_OTLP_{name}HEADERS", variables.get(f"OTEL_EXPORTER_OTLP_{name}HEADERS", "")
@@ -152,7 +152,7 @@ class Collector:
         own = self._variables.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_{name}")
         return own or self._variables.get(f"OTEL_EXPORTER_OTLP_{name}", "")
 
-    def _tls_context(self, signal: Signal) -> ssl.SSLContext:
+    def _make_tls_context(self, signal: Signal) -> ssl.SSLContext:
         from kwcli.net.tls_connect import make_client_context
 
         authorities, certificate, key = (

@@ -215,8 +215,8 @@ def test_pipes_stay_open(tmp_path: Path, opened: list[int]) -> None:
 
 
 def test_too_many_pipes_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capture_sources, "open_files_limit", lambda: 8)
-    monkeypatch.setattr("kwcli.reading.list_input_files.open_files_limit", lambda: 8)
+    monkeypatch.setattr(capture_sources, "read_open_files_limit", lambda: 8)
+    monkeypatch.setattr("kwcli.reading.list_input_files.read_open_files_limit", lambda: 8)
     files = OpenFiles()
     for _ in range(4):
         open_source("/dev/null", world(), files)

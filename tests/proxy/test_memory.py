@@ -48,7 +48,7 @@ def test_what_a_burst_took_is_given_back() -> None:
 def test_what_has_not_grown_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = [100, 60, 62, 66, 61, 50, 55, 50]  # MiB, in the form requested: once, or before and after
     trims: list[int] = []
-    monkeypatch.setattr(malloc_trim, "resident_bytes", lambda: sizes.pop(0) << 20)
+    monkeypatch.setattr(malloc_trim, "read_resident_size", lambda: sizes.pop(0) << 20)
     monkeypatch.setattr(malloc_trim, "return_free_memory", lambda: trims.append(len(sizes)))
     trimmer = malloc_trim.Trimmer()
     assert [trimmer.trim_if_grown() for _ in range(5)] == [True, False, True, False, True]

@@ -152,7 +152,7 @@ class FolderCatalog(NoopCatalog):
                 metadata = TableMetadataUtil.parse_raw(data.decode())
             except (ValueError, ValidationError):
                 continue  # its writer was killed, where a rename is not atomic
-            return self._build_table(table, metadata, number)
+            return self._make_pyiceberg_table(table, metadata, number)
         return None
 
     def make_empty_table(self, table: str, before: Table | None) -> Table:
@@ -173,7 +173,7 @@ class FolderCatalog(NoopCatalog):
         )
         number = 1 if before is None else 1 + max(self._list_metadata_numbers(table))
         self._write_metadata(table, metadata, number)
-        return self._build_table(table, metadata, number)
+        return self._make_pyiceberg_table(table, metadata, number)
 
     def commit_table(
         self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]
@@ -190,7 +190,7 @@ class FolderCatalog(NoopCatalog):
         number = 1 + max(self._list_metadata_numbers(name))
         self._write_metadata(name, metadata, number)
         return CommitTableResponse.model_validate(
-            {"metadata": metadata, "metadata-location": self._metadata_path(name, number)}
+            {"metadata": metadata, "metadata-location": self._format_metadata_uri(name, number)}
         )
 
     def _list_metadata_numbers(self, table: str) -> list[int]:
@@ -206,11 +206,11 @@ class FolderCatalog(NoopCatalog):
         )
         self._files.replace(f"{_metadata_folder(table)}/{_HINT}", str(number).encode())
 
-    def _metadata_path(self, table: str, number: int) -> str:
+    def _format_metadata_uri(self, table: str, number: int) -> str:
         return _format_uri(self._files, f"{_metadata_folder(table)}/v{number}.metadata.json")
 
-    def _build_table(self, table: str, metadata: TableMetadata, number: int) -> Table:
-        place = self._metadata_path(table, number)
+    def _make_pyiceberg_table(self, table: str, metadata: TableMetadata, number: int) -> Table:
+        place = self._format_metadata_uri(table, number)
         return Table((table,), metadata, place, load_file_io(metadata.properties, place), self)
 
 

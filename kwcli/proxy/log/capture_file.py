@@ -78,7 +78,7 @@ class CaptureFiles:
         late = self._time_most is not None and time_ns - self._begun_ns >= self._time_most
         return late or (self._size_most is not None and self._size + size > self._size_most)
 
-    def _numbered_path(self) -> Path:
+    def _make_numbered_path(self) -> Path:
         """The name of the file with the number `count`."""
         if self._rotates:
             return self._path.with_name(f"{self._path.stem}-{self.count:05d}{self._path.suffix}")
@@ -89,10 +89,10 @@ class CaptureFiles:
     def _begin_file(self, time_ns: int) -> None:
         self.close()
         self.count += 1
-        path = self._numbered_path()
+        path = self._make_numbered_path()
         while self._again and path.exists():
             self.count += 1
-            path = self._numbered_path()
+            path = self._make_numbered_path()
         self._file = open(path, "wb", opener=open_private_file)  # noqa: SIM115  # until the next one begins
         head = self._writer.make_file_header()
         self._file.write(head)
