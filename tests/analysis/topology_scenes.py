@@ -160,6 +160,7 @@ TOPOLOGY_NEAR: Final[list[tuple[str, Scene]]] = [
     ("rack-unmatched", racks("use1-az2")),
     ("rack-unmatched", racks("")),
     ("acknowledged-lost", stepped_back(108)),
+    ("acknowledged-lost", put(21, stepped_back(104), 90, 2, 0)),
     ("acknowledged-lost", stepped_back(104, anew=True)),
     ("acknowledged-lost", stepped_back(104, other="10.0.0.8:9092")),
     ("acknowledged-lost", stepped_back(104, other="10.0.0.8:9092", cluster="two")),

@@ -462,7 +462,8 @@ class SentBatches:
     def find_overwritten_batches(self) -> Iterator[tuple[SentAgain, SentAgain]]:
         """Pairs of batches that were accepted at the same offsets of a partition: the first is gone, the second there.
 
-        A log gives each offset once, so it was cut off in between; or these are two logs.
+        A log gives each offset once, so it was cut off in between; or these are two logs. A topic of which a log
+        begins anew at offset 0 is left out: likely it was made anew.
         """
         doubtful = self._find_places_with_steps_back()
         placed: dict[tuple[str | None, Any], list[tuple[int, int, int, SentOnce | SentAgain]]] = {}
@@ -485,19 +486,30 @@ class SentBatches:
                     last = each
 
     def _find_places_with_steps_back(self) -> set[tuple[str | None, Any]]:
-        """Partitions in which a batch has an offset before the end of one that was seen earlier."""
+        """Partitions in which batches have the same offsets, but for topics of which a log began anew at offset 0."""
         ends: dict[tuple[str | None, Any], int] = {}
-        found = set()
-        accepted = [(place, offset, head[12]) for head, _, place, _, _, offset in self._once.values() if offset >= 0]
+        found: set[tuple[str | None, Any]] = set()
+        accepted = [
+            (place, offset, head[12], tried[1] or 0)
+            for head, _, place, _, tried, offset in self._once.values()
+            if offset >= 0
+        ]
         for its in self._others.values():
             if its.offsets is not None:
-                accepted.append(((its.topic, its.place[0]), its.offsets[0], its.records))
-        for where, offset, records in accepted:
+                accepted.append(((its.topic, its.place[0]), its.offsets[0], its.records, its.ended or 0))
+        for where, offset, records, _ in accepted:
             if offset < ends.get(where, 0):
                 found.add(where)
             else:
                 ends[where] = offset + records
-        return found
+        if not found:
+            return found
+        first: dict[tuple[str | None, Any], int] = {}  # when a batch behind offset 0 was accepted first
+        for where, offset, _, ended in accepted:
+            if offset and where in found:
+                first[where] = min(first.get(where, ended), ended)
+        anew = {where[0] for where, offset, _, ended in accepted if not offset and first.get(where, ended) < ended}
+        return {where for where in found if where[0] not in anew}
 
     def find_misrouted_batches(self) -> list[MisroutedBatch]:
         """The batches that went to another topic or partition than they were made for; `source` is a SentAgain."""

@@ -198,8 +198,6 @@ def _find_lost_records(case: Case) -> Iterator[Found]:
             continue
         found[topic].append((first, second))
     for topic, pairs in found.items():
-        if any(second.offsets[0] == 0 for _, second in pairs):
-            continue  # the log begins anew: another topic of this name
         whole = Observation()
         spans: dict[int, set[tuple[int, int]]] = defaultdict(set)
         for first, second in pairs:
@@ -209,11 +207,20 @@ def _find_lost_records(case: Case) -> Iterator[Found]:
             spans[first.place[0]].add((low, high))
         clients = sorted({first.client for first, _ in pairs})
         since = min(second.ended or second.last[0] for _, second in pairs)
-        records = sum(len({at for low, high in some for at in range(low, high)}) for some in spans.values())
+        records = sum(map(_count_offsets, spans.values()))
         places = [f"{topic}-{number} from offset {min(some)[0]:,} on" for number, some in sorted(spans.items())]
         about: dict[str, Any] = {"topic": topic, "clients": clients[:LISTED], "records": f"{records:,}"}
         about |= {"places": places, "partitions": sorted(spans)[:LISTED], "since": format_clock(since)}
         yield case.make_finding("acknowledged-lost", whole, **about)
+
+
+def _count_offsets(spans: set[tuple[int, int]]) -> int:
+    """How many offsets are in spans, which may overlap."""
+    count, reached = 0, -1
+    for low, high in sorted(spans):
+        count += max(high - max(low, reached), 0)
+        reached = max(reached, high)
+    return count
 
 
 def _end_of(batch: Any) -> int:
