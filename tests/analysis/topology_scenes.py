@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from struct import pack
 from typing import Any, Final
 
 from decoders.protocol_facts.api_keys import CREATE_TOPICS, DELETE_TOPICS, FETCH, HEARTBEAT, METADATA, PRODUCE
+from decoders.records.summarize_records import load_crc32c
 from tests.analysis.record_scenes import batch_of
 from tests.analysis.scenes import Scene
 
@@ -78,9 +80,11 @@ def racks(rack: str, *, named: bool = True) -> Scene:
     return scene
 
 
-def put(at: float, scene: Scene, first: int, records: int, offset: int, **how: Any) -> Scene:
-    """A batch of records with values of its own, accepted at an offset."""
-    batch = batch_of(records, text=f"order {first}-", at_ms=first)
+def put(
+    at: float, scene: Scene, first: int, records: int, offset: int, *, data: bytes | None = None, **how: Any
+) -> Scene:
+    """A batch of records with values of its own, accepted at an offset; `data`: another batch."""
+    batch = data or batch_of(records, text=f"order {first}-", at_ms=first)
     asked = {"acks": 1, "topic_data": [{"name": "orders", "partition_data": [{"index": 0, "records": batch}]}]}
     parts = [{"index": 0, "error_code": 0, "base_offset": offset}]
     answer = {"responses": [{"name": "orders", "partition_responses": parts}]}
@@ -105,6 +109,57 @@ def sent_twice() -> Scene:
     scene = put(1, Scene(), 0, 2, 100)
     put(2, scene, 2, 2, 102)
     return put(3, scene, 0, 2, 100)
+
+
+def listed_by_others(*, cluster: bool = False) -> Scene:
+    """A topic that is there, and that a broker which has just started, or one of another cluster, does not know."""
+    scene = Scene()
+    for at in range(0, 20, 4):
+        list_topic(at, scene, "orders", 6, client="shop")
+    for at in (9, 9.5):
+        how = {"broker": "10.9.0.8:9092", "client": "billing"} if cluster else {"broker": "10.0.0.8:9092"}
+        list_topic(at, scene, "orders", 0, code=3, **how)
+    return scene
+
+
+def begun_anew() -> Scene:
+    """A topic that somebody deletes and creates on a connection that is not in the capture: its offsets begin at 0."""
+    scene = Scene()
+    for number in range(4):
+        put(1 + number, scene, 2 * number, 2, 10 + 2 * number)
+    for number in range(10):
+        put(20 + number, scene, 50 + 2 * number, 2, 2 * number)
+    return scene
+
+
+def of_new_cluster() -> Scene:
+    """Batches of a topic of a cluster, and of one with its name of the cluster that is at this address later."""
+    scene = Scene().ask(0, (METADATA, 9), {}, {"brokers": NODES, "cluster_id": "one", "topics": []})
+    for number in range(4):
+        put(1 + number, scene, 2 * number, 2, 100 + 2 * number)
+    scene.ask(15, (METADATA, 9), {}, {"brokers": NODES, "cluster_id": "two", "topics": []})
+    for number in range(4):
+        put(20 + number, scene, 50 + 2 * number, 2, 101 + 2 * number)
+    return scene
+
+
+def always_at(offset: int) -> Scene:
+    """Batches that are all answered with one offset."""
+    scene = Scene()
+    for number in range(8):
+        put(1 + number, scene, 2 * number, 2, offset)
+    return scene
+
+
+def wide_batches() -> Scene:
+    """Two batches that each take 2³¹ offsets, all but their first two of records that compaction has removed."""
+    scene = Scene()
+    for number in range(2):
+        data = bytearray(batch_of(2, text=f"order {number}-"))
+        data[23:27] = pack(">i", 2**31 - 1)
+        data[17:21] = pack(">I", load_crc32c()(bytes(data[21:])))
+        put(1 + 5 * number, scene, 0, 2, 100 + number, data=bytes(data))
+    return scene
 
 
 TOPOLOGY_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
@@ -149,6 +204,7 @@ TOPOLOGY_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         *("acknowledged-lost", stepped_back(104, other="10.0.0.8:9092", cluster="one"), "error"),
         "in orders-0 from offset 104 on; other records have",
     ),
+    ("acknowledged-lost", wide_batches(), "error", "at least 2,147,483,647 of shop, in orders-0 from offset 101 on"),
 ]
 TOPOLOGY_NEAR: Final[list[tuple[str, Scene]]] = [
     ("topic-created-unasked", created(allows=False)),
@@ -165,5 +221,10 @@ TOPOLOGY_NEAR: Final[list[tuple[str, Scene]]] = [
     ("acknowledged-lost", stepped_back(104, other="10.0.0.8:9092")),
     ("acknowledged-lost", stepped_back(104, other="10.0.0.8:9092", cluster="two")),
     ("acknowledged-lost", sent_twice()),
+    ("topic-created-unasked", listed_by_others()),
+    ("topic-created-unasked", listed_by_others(cluster=True)),
+    ("acknowledged-lost", begun_anew()),
+    ("acknowledged-lost", of_new_cluster()),
+    ("acknowledged-lost", always_at(104)),
 ]
 TOPOLOGY_BESIDES: Final[dict[str, set[str]]] = {}

@@ -22,6 +22,7 @@ So counts are complete up to that number, and those of a sample beyond it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from heapq import heapify, heappushpop
@@ -68,6 +69,8 @@ _PAUSE_NS: Final = 100_000_000
 # How far time stamps of new records are from the capture's clock at most.
 _STAMPED_NS: Final = 300_000_000_000
 _MS: Final = 1_000_000
+# So many batches with one offset are of answers that make it up.
+_OF_NO_LOG: Final = 3
 # `senders` of a client that sends a batch again on another connection.
 _RECONNECTED: Final = 2
 
@@ -463,7 +466,8 @@ class SentBatches:
         """Pairs of batches that were accepted at the same offsets of a partition: the first is gone, the second there.
 
         A log gives each offset once, so it was cut off in between; or these are two logs. A topic of which a log
-        begins anew at offset 0 is left out: likely it was made anew.
+        begins anew at offset 0 is left out: likely it was made anew. So are answers that have one offset for several
+        batches, which no log gives.
         """
         doubtful = self._find_places_with_steps_back()
         placed: dict[tuple[str | None, Any], list[tuple[int, int, int, SentOnce | SentAgain]]] = {}
@@ -476,12 +480,16 @@ class SentBatches:
                 placed.setdefault(where, []).append((its.offsets[0], its.offsets[0] + its.records, number, its))
         for some in placed.values():
             some.sort()
+            offsets = Counter(each[0] for each in some)
+            if offsets.most_common(1)[0][1] >= _OF_NO_LOG:
+                continue
             last = some[0]
             for each in some[1:]:
                 if each[0] < last[1]:
                     pair = (SentAgain.of_try(one) if isinstance(one, SentOnce) else one for one in (last[3], each[3]))
                     first, second = sorted(pair, key=lambda its: (its.ended or 0, *_rank_try(its)))
-                    yield first, second
+                    if second.offsets is not None and second.offsets[0]:
+                        yield first, second
                 if each[1] > last[1]:
                     last = each
 

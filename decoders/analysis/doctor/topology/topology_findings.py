@@ -38,11 +38,19 @@ def _find_automatic_creation(case: Case, topic: str) -> tuple[Observation, bool]
     missing = merge_observations(seen for _, seen in asked)
     if there.last <= missing.last or missing.last - missing.first > _CREATED_WITHIN_NS:
         return None
+    if there.first < missing.first and not _is_deleted_before(case, topic, missing):
+        return None  # a broker that has just started, or one of another cluster, does not know it
     made = case.find_matching_observations("created", (0,), (topic,))
     near = [(how, seen) for (_, _, how), seen in made if abs(seen.last - missing.first) < _CREATED_WITHIN_NS]
     if any(how == "asked" for how, _ in near):
         return None
     return missing, bool(near)
+
+
+def _is_deleted_before(case: Case, topic: str, missing: Observation) -> bool:
+    """Whether a topic was deleted before answers said that it is missing."""
+    deleted = case.seen.get_observation("deleted", topic)
+    return deleted is not None and deleted.first <= missing.first + NS
 
 
 def is_created_unasked(case: Case, topic: str) -> bool:
@@ -66,7 +74,7 @@ def _find_topics_created_unasked(case: Case) -> Iterator[Found]:
         about["likely"] = "" if is_sure else "likely "
         about["at"] = format_clock(missing.first)
         deleted = case.seen.get_observation("deleted", topic)
-        is_back = deleted is not None and deleted.first <= missing.first + NS
+        is_back = _is_deleted_before(case, topic, missing)
         counts = {
             count: seen
             for (_, count), seen in case.find_matching_observations("partition-count", (0,), (topic,))
@@ -193,7 +201,7 @@ def _find_lost_records(case: Case) -> Iterator[Found]:
         topic, number = second.topic, second.place[0]
         brokers = first.last[3], second.last[3]
         ids = [clusters[broker] for broker in brokers if broker in clusters]
-        is_of_two = brokers[0] != brokers[1] and (len(ids) < 2 or not ids[0] & ids[1])
+        is_of_two = len(set().union(*ids)) > 1 or (brokers[0] != brokers[1] and len(ids) < 2)
         if topic is None or number is None or is_of_two or _is_made_anew(case, topic):
             continue
         found[topic].append((first, second))
