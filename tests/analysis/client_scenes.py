@@ -115,6 +115,19 @@ def slow_revocation(
     return scene
 
 
+def many_partitions() -> Scene:
+    """A member with 600 partitions of each of two topics, which it says and is told in another order."""
+    scene = Scene()
+    topics = [{"topic_id": UUID(int=number), "partitions": [*range(600)]} for number in (5, 6)]
+    asked: dict[str, Any] = {"group_id": "picking", "member_id": "m", "member_epoch": 0, "topic_partitions": []}
+    answer: dict[str, Any] = {"member_id": "m", "member_epoch": 1, "assignment": {"topic_partitions": topics}}
+    scene.ask(1, (CONSUMER_GROUP_HEARTBEAT, 1), asked, answer)
+    for at in range(2, 60, 5):
+        asked |= {"member_epoch": 1, "topic_partitions": topics[::-1] if at == 2 else None}
+        scene.ask(at, (CONSUMER_GROUP_HEARTBEAT, 1), asked, answer | {"assignment": None})
+    return scene
+
+
 def stamped(stamp: int, *, batches: int = 20, step: int = 5, appended: bool = False, reads: bool = False) -> Scene:
     """Batches with a timestamp that is so many units (ms, s) after 1970, one a second.
 
@@ -267,6 +280,7 @@ CLIENT_NEAR: Final[list[tuple[str, Scene]]] = [
     ("timestamps-early", stamped(BEGUN // MS - 9 * 365 * 86_400_000)),  # records of nine years ago are copied
     ("timestamps-early", stamped(631_152_000_000, batches=2)),
     ("revocation-pending", slow_revocation(confirms=29)),
+    ("revocation-pending", many_partitions()),
     ("revocation-pending", slow_revocation(leaves=24)),
     ("revocation-pending", slow_revocation(until=29)),
     ("transaction-expired", late_commits(8.2, commits_before=True, marked=False)),

@@ -54,7 +54,7 @@ from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
 from tests.analysis.attack_scenes import ATTACK_BESIDES, ATTACK_NEAR, ATTACK_SCENES
 from tests.analysis.cause_scenes import CAUSE_BESIDES, CAUSE_NEAR, CAUSE_SCENES
-from tests.analysis.client_scenes import CLIENT_BESIDES, CLIENT_NEAR, CLIENT_SCENES
+from tests.analysis.client_scenes import CLIENT_BESIDES, CLIENT_NEAR, CLIENT_SCENES, slow_revocation
 from tests.analysis.cluster_scenes import CLUSTER_NEAR, CLUSTER_SCENES
 from tests.analysis.further_scenes import FURTHER_BESIDES, FURTHER_NEAR, FURTHER_SCENES
 from tests.analysis.identity_scenes import IDENTITY_BESIDES, IDENTITY_NEAR, IDENTITY_SCENES
@@ -1606,3 +1606,10 @@ def test_how_often_stands_once_and_beside_what_it_counts(title: str, counted: st
     row |= {"error": "X", "clients": [], "evidence": [], "meaning": "", "remedy": ""}
     row |= {"api": "Fetch"} if "Fetch" in title else {}
     assert format_findings_in_brief([row], Settings()).splitlines()[0] == f"✗  {counted}"
+
+
+def test_a_confirmation_that_may_be_lost_is_not_missed() -> None:
+    fold = folded(slow_revocation().rows(Doctor()))
+    assert "revocation-pending" in {row["id"] for row in fold.rows()}
+    fold.set_capture_faults(["packets were lost"])
+    assert "revocation-pending" not in {row["id"] for row in fold.rows()}

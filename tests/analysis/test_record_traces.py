@@ -309,6 +309,15 @@ def test_what_comes_after_a_member_has_left_is_not_read() -> None:
     assert (events(removed), removed["read_by"][0]["group"]) == (["read"], "billing")
 
 
+def test_what_a_client_asks_for_after_it_has_left_its_group_it_reads_for_itself() -> None:
+    scene = leave_while_a_fetch_waits()
+    fetch(scene, 3, make_batch(["x"], 10), 10, took=0.5, line=1)
+    (row,) = rows(scene, "orders/0@10")
+    assert events(row) == ["dropped", "read"]
+    (reader,) = row["read_by"]
+    assert reader["group"] is None
+
+
 def test_followers_and_reads_from_followers_are_said() -> None:
     scene = Scene()
     nodes = [{"node_id": 2, "host": "10.0.0.9", "port": 9092, "rack": None}]

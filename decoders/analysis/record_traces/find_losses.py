@@ -78,14 +78,14 @@ def _collect_group_progress(lives: LivesOfRecords, where: TopicPartition) -> tup
     ):
         if replica >= 0:
             continue
-        group = lives.group_of_read(sender, where, max(answered, time))
+        group = lives.group_of_read(sender, where, max(answered, time), time)
         if group is None:
             unknown.append((first, end))
         elif not group.has_left:
             passages[group.group].spans.append((first, end))
     of_wanted = "time", "position", "seen", "sender"
     for time, position, seen, sender in chain.from_iterable(each.wanted.select_columns(*of_wanted) for each in tables):
-        group = lives.group_of_read(sender, where, time)
+        group = lives.group_of_read(sender, where, time, time)
         if group is not None:
             passage = passages[group.group]
             passage.senders.add(sender)

@@ -187,9 +187,11 @@ class LivesOfRecords:
         """The text that has a number in rows."""
         return str(self._index.values.value_of_number(number))
 
-    def group_of_read(self, sender: int, where: TopicPartition, time_ns: int) -> ReaderGroup | None:
-        """For which group the client of a connection reads a partition at a time."""
-        return self._groups.find_group(self.client_of(sender), where, time_ns)
+    def group_of_read(
+        self, sender: int, where: TopicPartition, time_ns: int, asked_ns: int | None = None
+    ) -> ReaderGroup | None:
+        """For which group the client of a connection reads a partition at a time, what it asked for at `asked_ns`."""
+        return self._groups.find_group(self.client_of(sender), where, time_ns, asked_ns)
 
     def is_reader_sent_to_follower(self, sender: int, where: TopicPartition) -> bool:
         """Whether a leader has told the client of a connection to read a partition from another node (KIP-392)."""
@@ -384,7 +386,7 @@ class LivesOfRecords:
                 continue
             client = self.client_of(read.sender)
             time = read.answered if read.answered >= 0 else read.time
-            group = self._groups.find_group(client, where, time)
+            group = self._groups.find_group(client, where, time, read.time)
             key = group.group if group is not None else client
             before = last.get(key)
             why = None if before is None else self._explain_repeated_read(partition, offset, before, (read, group))

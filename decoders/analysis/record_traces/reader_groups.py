@@ -5,8 +5,8 @@ they have: so a fetch is for the group that had given the partition to a member 
 assignment of a group is in the capture, a client that commits the partition for a group reads it for this group.
 
 A client that leaves its group drops what it asked for and has not got by then, but brokers, and a proxy between, may
-answer still: such a Fetch is of a member that `has_left`. A member that somebody else removes reads on until it hears
-of it.
+answer still: such a Fetch is of a member that `has_left`. What it asks for after it has left it reads for itself. A
+member that somebody else removes reads on until it hears of it.
 """
 
 from __future__ import annotations
@@ -90,12 +90,17 @@ class ReaderGroups:
         for epochs in self._epochs.values():
             epochs.sort()
 
-    def find_group(self, client: Client, where: tuple[str, int], time_ns: int) -> ReaderGroup | None:
-        """For which group a client reads a partition at a time; None where that is not known, or several are."""
+    def find_group(
+        self, client: Client, where: tuple[str, int], time_ns: int, asked_ns: int | None = None
+    ) -> ReaderGroup | None:
+        """For which group a client reads a partition at a time; None where that is not known, or several are.
+
+        `asked_ns`: when it asked for what it got at this time.
+        """
         found = [
             ReaderGroup(group, *its)
             for group, owners in self._owners.get(where, {}).items()
-            if (its := self._find_owner(group, owners, client, time_ns)) is not None
+            if (its := self._find_owner(group, owners, client, (time_ns, asked_ns))) is not None
         ]
         if len(found) == 1:
             return found[0]
@@ -109,9 +114,14 @@ class ReaderGroups:
         return ReaderGroup(groups[0], None, None) if len(groups) == 1 else None
 
     def _find_owner(
-        self, group: str, owners: list[tuple[int, int, str, Client]], client: Client, time_ns: int
+        self,
+        group: str,
+        owners: list[tuple[int, int, str, Client]],
+        client: Client,
+        times_ns: tuple[int, int | None],
     ) -> tuple[int, str, bool] | None:
         """Generation and member of the client, if it has the partition at this time; whether it had left by then."""
+        time_ns, asked_ns = times_ns
         at = bisect_right(owners, time_ns, key=lambda owner: owner[0])
         if not at:
             return None
@@ -124,8 +134,10 @@ class ReaderGroups:
             since, generation, member, _ = earlier[-1]
         epochs = self._epochs.get((group, member), ())
         reached = [number for since_epoch, number in epochs if since_epoch <= time_ns]
-        has_left = any(since < left <= time_ns for left in self._leaves.get((group, member), ()))
-        return max([generation, *reached]), member, has_left
+        leaves = [left for left in self._leaves.get((group, member), ()) if since < left <= time_ns]
+        if asked_ns is not None and any(left < asked_ns for left in leaves):
+            return None
+        return max([generation, *reached]), member, bool(leaves)
 
 
 # How long a member may go on to read a partition that another has by now: until its next heartbeat is answered.

@@ -238,7 +238,7 @@ def _list_reads(lives: LivesOfRecords, where: TopicPartition) -> dict[str | None
     for asked, answered, first, end, sender, replica in reads:
         if replica < 0:
             time = answered if answered >= 0 else asked
-            its = lives.group_of_read(sender, where, time)
+            its = lives.group_of_read(sender, where, time, asked)
             if its is not None and its.has_left:
                 continue
             key = (None, lives.client_of(sender)[0]) if its is None else (its.group, "")
