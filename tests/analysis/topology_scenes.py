@@ -8,7 +8,7 @@ from typing import Any, Final
 from decoders.protocol_facts.api_keys import CREATE_TOPICS, DELETE_TOPICS, FETCH, HEARTBEAT, METADATA, PRODUCE
 from decoders.records.summarize_records import load_crc32c
 from tests.analysis.record_scenes import batch_of
-from tests.analysis.scenes import Scene
+from tests.analysis.scenes import BROKER, Scene
 
 STREAMS_BEAT: Final = (88, 0)
 NODES: Final = [
@@ -100,7 +100,7 @@ def stepped_back(to: int, *, anew: bool = False, other: str = "", cluster: str =
         scene.ask(6, (DELETE_TOPICS, 5), {"topic_names": ["orders"]}, {"responses": [{"name": "orders"}]}, client="ops")
     for name, broker in ((cluster, "10.0.0.9:9092"), ("one", other)) if cluster else ():
         scene.ask(7, (METADATA, 9), {}, {"brokers": NODES, "cluster_id": name, "topics": []}, broker=broker)
-    put(20, scene, 50, records, to, **({"broker": other} if other else {}))
+    put(20, scene, 50, records, to, broker=other or BROKER)
     return scene.ask(30, (HEARTBEAT, 3), {}, {}, client="other")
 
 
@@ -114,11 +114,11 @@ def sent_twice() -> Scene:
 def listed_by_others(*, cluster: bool = False) -> Scene:
     """A topic that is there, and that a broker which has just started, or one of another cluster, does not know."""
     scene = Scene()
-    for at in range(0, 20, 4):
-        list_topic(at, scene, "orders", 6, client="shop")
+    for second in range(0, 20, 4):
+        list_topic(second, scene, "orders", 6, client="shop")
     for at in (9, 9.5):
-        how = {"broker": "10.9.0.8:9092", "client": "billing"} if cluster else {"broker": "10.0.0.8:9092"}
-        list_topic(at, scene, "orders", 0, code=3, **how)
+        broker, client = ("10.9.0.8:9092", "billing") if cluster else ("10.0.0.8:9092", "shop")
+        list_topic(at, scene, "orders", 0, code=3, broker=broker, client=client)
     return scene
 
 
