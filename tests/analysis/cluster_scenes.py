@@ -33,6 +33,14 @@ def broken_off(times: int, *, offset: int = 80, moves: int = 0, size: int = 9000
     return scene if alone else scene.ask(3.5, (HEARTBEAT, 3), _BEAT, {}, client="other")
 
 
+def of_two_clusters(scene: Scene) -> Scene:
+    """The same, where another cluster has a topic of this name, with two partitions."""
+    topics = [{"name": "orders", "partitions": [{"partition_index": number} for number in range(2)]}]
+    for at in range(0, 60, 10):
+        scene.ask(at, (METADATA, 9), {}, {"topics": topics}, client="copy", broker="10.9.0.8:9092")
+    return scene
+
+
 def partitions_added(
     *,
     until: int = 30,
@@ -221,6 +229,7 @@ CLUSTER_NEAR: Final[list[tuple[str, Scene]]] = [
     ("answer-too-large", broken_off(5, moves=1)),
     ("answer-too-large", broken_off(5, alone=True)),  # the broker may have ended
     ("partitions-added", partitions_added(read=2)),
+    ("partitions-added", of_two_clusters(partitions_added(until=60))),
     ("partitions-added", partitions_added(until=12)),  # soon is soon enough
     ("partitions-added", partitions_added(written=0)),  # nobody writes there
     ("partitions-added", partitions_added(counts=(3, 3))),

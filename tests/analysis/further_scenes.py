@@ -39,7 +39,11 @@ def large_notes(times: int, size: int = 5000) -> Scene:
     """Commits whose metadata are longer than the broker takes."""
     scene = Scene()
     for number in range(times):
-        part = {"partition_index": 0, "committed_offset": number, "committed_metadata": "x" * size}
+        part = {
+            "partition_index": 0,
+            "committed_offset": number,
+            "committed_metadata": "\udcff" * (size // 2) + "x" * (size - size // 2),
+        }
         asked = {"group_id": "billing", "member_id": "m", "generation_id_or_member_epoch": 1}
         asked["topics"] = [{"name": "orders", "partitions": [part]}]
         done = {

@@ -73,11 +73,18 @@ def shared(
 
 
 def widened(
-    *begins: int, committed: int = -1, old: int = 2, looks_up: bool = True, gets: int = 5, second: int = -1
+    *begins: int,
+    committed: int = -1,
+    old: int = 2,
+    looks_up: bool = True,
+    gets: int = 5,
+    second: int = -1,
+    start: int = 0,
 ) -> Scene:
     """A topic that gets partitions 2 and 3 at 5 s; a group begins them 10 s later, behind so many records.
 
-    `old`: as many it had; `second`: another member gets records of partition 2 from there on.
+    `old`: as many it had; `second`: another member gets records of partition 2 from there on; `start`: where the log
+    begins.
     """
     scene = Scene().ask(0, (METADATA, 9), {}, _list_partitions(old, "orders"), client="mail")
     asked = {"topics": [{"name": "orders", "count": 4}]}
@@ -91,7 +98,7 @@ def widened(
         answer: dict[str, Any] = {"topics": [{"name": "orders", "partitions": parts}]}
         scene.ask(at, (OFFSET_FETCH, 7), wanted, answer, client=client)
         if looks_up:
-            parts = [{"partition_index": number, "timestamp": -1} for number in numbers]
+            parts = [{"partition_index": number, "timestamp": -2 if start else -1} for number in numbers]
             ends = [{"partition_index": number, "offset": its} for number, its in zip(numbers, offsets, strict=True)]
             answer = {"topics": [{"name": "orders", "partitions": ends}]}
             asked = {"replica_id": -1, "topics": [{"name": "orders", "partitions": parts}]}
@@ -101,7 +108,7 @@ def widened(
             {
                 "partition_index": number,
                 "high_watermark": its + gets,
-                "log_start_offset": 0,
+                "log_start_offset": start,
                 "records": batch_of(gets, first=its),
             }
             for number, its in zip(numbers, offsets, strict=True)
@@ -154,5 +161,6 @@ READING_NEAR: Final[list[tuple[str, Scene]]] = [
     ("added-partitions-skipped", widened(0, 0)),
     ("added-partitions-skipped", widened(25, 30, old=4)),  # they were there before
     ("added-partitions-skipped", widened(25, 30, committed=25)),
+    ("added-partitions-skipped", widened(25, start=25)),
     ("added-partitions-skipped", widened(25, second=0)),  # another member read the records before
 ]

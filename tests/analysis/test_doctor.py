@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from random import Random
 from typing import Any
@@ -1613,3 +1614,16 @@ def test_a_confirmation_that_may_be_lost_is_not_missed() -> None:
     assert "revocation-pending" in {row["id"] for row in fold.rows()}
     fold.set_capture_faults(["packets were lost"])
     assert "revocation-pending" not in {row["id"] for row in fold.rows()}
+
+
+def list_rows_in_any_order(what: str) -> Iterator[list[list[dict[str, Any]]]]:
+    for kind, scene, _, _ in SCENES:
+        if kind == what:
+            settled = scene.rows(Doctor())
+            yield [folded(some).rows() for some in (settled, settled[::-1])]
+
+
+@pytest.mark.parametrize("what", ["codec-too-new", "partitions-added", "topic-created-unasked"])
+def test_what_was_first_does_not_depend_on_the_order(what: str) -> None:
+    for rows, others in list_rows_in_any_order(what):
+        assert rows == others

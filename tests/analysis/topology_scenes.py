@@ -111,6 +111,18 @@ def sent_twice() -> Scene:
     return put(3, scene, 0, 2, 100)
 
 
+def made_again(before: int, now: int, later: int) -> Scene:
+    """A topic that is deleted and created again, with so many partitions before, then, and later."""
+    scene = Scene()
+    for at in (1, 2):
+        list_topic(at, scene, "audit", before, client="shop")
+    scene.ask(9.9, (DELETE_TOPICS, 5), {"topic_names": ["audit"]}, {"responses": [{"name": "audit"}]}, client="ops")
+    list_topic(10, scene, "audit", 0, code=3, client="shop")
+    for at in range(11, 19):
+        list_topic(at, scene, "audit", now if at < 15 else later, client="shop")
+    return scene
+
+
 def listed_by_others(*, cluster: bool = False) -> Scene:
     """A topic that is there, and that a broker which has just started, or one of another cluster, does not know."""
     scene = Scene()
@@ -178,6 +190,10 @@ TOPOLOGY_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         *("topic-created-unasked", created("audit", deleted=True, refused=2), "warning"),
         "topic audit was deleted by ops at 14:13:29 UTC, and is there again: likely Metadata of shop created it at"
         " 14:13:30 UTC, with 1 partition (before: 6)",
+    ),
+    *(
+        ("topic-created-unasked", made_again(before, now, later), "warning", f"UTC, with {now} partition")
+        for before, now, later in ((1, 1, 1), (1, 1, 6), (6, 1, 12))
     ),
     (
         *("streams-not-ready", streams(40, 1, "Source topics orders are missing."), "error"),

@@ -211,8 +211,8 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
                     seen.sampled_keys.add_batch(seen, client, (topic, number), raw, head)
                 if codec == "none":
                     plain += its_size
-                elif codec == "zstd" and not its.is_zstd_known:
-                    its.is_zstd_known = True
+                elif codec == "zstd" and (its.zstd_ns < 0 or time_ns < its.zstd_ns):
+                    its.zstd_ns = time_ns
                     seen.get_or_make("zstd-written", topic, client).count_occurrence_at(time_ns)
                 if code or magic < 2 or not sound or newest is None or not EARLIEST_MS <= newest <= now_ms:
                     packed_refused |= _observe_batch_head(seen, exchange, client, place, (head, code))

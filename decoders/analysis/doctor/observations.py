@@ -257,11 +257,11 @@ class ProducedPartition:
     """Where the writes of a client to a partition are counted: what many requests would look up one by one.
 
     `writes` is the observation of client and topic, `sizes` and `name` are the bytes by partition and the partition's
-    name there, None before the first bytes; `taken` is the observation of the sequence of `producer`. `is_zstd_known`:
-    a batch with zstd was observed.
+    name there, None before the first bytes; `taken` is the observation of the sequence of `producer`. `zstd_ns`:
+    the earliest time of a batch with zstd, -1 before.
     """
 
-    __slots__ = ("is_zstd_known", "name", "producer", "sizes", "taken", "writes")
+    __slots__ = ("name", "producer", "sizes", "taken", "writes", "zstd_ns")
 
     def __init__(self, writes: Observation, number: int | None) -> None:
         self.writes = writes
@@ -269,7 +269,7 @@ class ProducedPartition:
         self.sizes: dict[str, int] | None = None
         self.producer: int | None = None
         self.taken: Observation | None = None
-        self.is_zstd_known = False
+        self.zstd_ns = -1
 
 
 class FetchedPartition:

@@ -13,6 +13,10 @@ from decoders.named_tuple import NamedTuple
 __all__ = ["ADDED_PARTITIONS", "PartitionGrowth", "list_grown_topics"]
 
 
+# Nodes may list fewer partitions for so long after others list more.
+_OUTDATED_NS: Final = 30 * NS
+
+
 class PartitionGrowth(NamedTuple):
     """Partitions from the number `old` on that a topic was given: since when, by whom, and the answers that show it."""
 
@@ -31,6 +35,8 @@ def _find_partition_growth(case: Case, topic: str, counts: list[tuple[int, Obser
     if not old or not larger:
         return None
     seen = larger[0][1]
+    if any(its.last > seen.first + _OUTDATED_NS for count, its in ordered if count <= old):
+        return None  # topics of two clusters
     since, who = seen.first, None
     for (*_, client), change in case.find_matching_observations("changed", (0, 1, 2), ("topic", topic, "partitions")):
         if change.first <= since and change.first >= ordered[0][1].first:

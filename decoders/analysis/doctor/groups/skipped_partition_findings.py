@@ -59,6 +59,9 @@ def _find_begin(case: Case, group: str, topic: str, number: int, growth: Partiti
     committed = commits.edges.get("offset")
     if "from -1" not in looked_up.names or looked_up.first < growth.since_ns or not offset:
         return None
+    log = case.seen.get_observation("log", topic, number)
+    if log is not None and any(start >= offset for _, start in log.edges.get("start", ())):
+        return None  # records before it were deleted
     if committed is not None and (committed[0][0] < looked_up.first or committed[0][1] < offset):
         return None
     return _Begin(client, number, offset, looked_up)

@@ -82,8 +82,10 @@ def observe_metadata(seen: Observations, exchange: Exchange, client: str) -> Non
             trouble = True
             _observe_unhealthy_partition(seen, exchange, client, (what, topic, part), nodes, absent)
         count = len(element.get("partitions") or ())
-        if its.most.get("partitions") != count:
-            told = seen.get_or_make("partition-count", topic, count)
+        told = seen.get_or_make("partition-count", topic, count)
+        if its.most.get("partitions") == count and time_ns >= told.first:
+            told.last = max(told.last, time_ns)
+        else:
             told.count_answer(exchange)
             told.keep_first_and_last("asked", time_ns, exchange.time_ns)
             its.keep_greatest("partitions", count)

@@ -50,7 +50,7 @@ def observe_single_code(its: Observation, exchange: Exchange, code: int, subject
             if topic_of_element(exchange, element) == subject:
                 for part in structs_at(element, "partitions"):
                     text = part.get("committed_metadata")
-                    its.keep_greatest("size", len(text.encode()) if isinstance(text, str) else 0)
+                    its.keep_greatest("size", len(text.encode("utf-8", "replace")) if isinstance(text, str) else 0)
     elif code == LISTENER_NOT_FOUND and isinstance(answer, dict):
         listed = {node.get("node_id") for node in structs_at(answer, "brokers")}
         for element in structs_at(answer, "topics"):

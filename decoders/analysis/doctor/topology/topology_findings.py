@@ -80,9 +80,9 @@ def _find_topics_created_unasked(case: Case) -> Iterator[Found]:
             for (_, count), seen in case.find_matching_observations("partition-count", (0,), (topic,))
             if count is not None
         }
-        now = [count for count, seen in counts.items() if seen.last > missing.last]
+        now = [(seen.first, count) for count, seen in counts.items() if seen.last > missing.last]
         before = [count for count, seen in counts.items() if seen.first < missing.first]
-        about["with_partitions"] = _describe_partitions(now[-1]) if now else ""
+        about["with_partitions"] = _describe_partitions(min(now)[1]) if now else ""
         about["compared"] = f" (before: {max(before)})" if is_back and before else ""
         near = get_close_matches(topic, sorted(_list_older_topics(case, topic, missing.first)), 1, _NEAR)
         if near and not is_back:
