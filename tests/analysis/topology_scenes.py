@@ -174,6 +174,14 @@ def wide_batches() -> Scene:
     return scene
 
 
+def damaged_header() -> Scene:
+    """A batch that is answered with its offset, whose header says 128 offsets against its checksum."""
+    scene, data = Scene(), bytearray(batch_of(2))
+    data[23:27] = pack(">i", 127)
+    put(1, scene, 0, 2, 100, data=bytes(data))
+    return put(2, scene, 2, 2, 102)
+
+
 TOPOLOGY_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     (
         *("topic-created-unasked", created(), "warning"),
@@ -237,6 +245,7 @@ TOPOLOGY_NEAR: Final[list[tuple[str, Scene]]] = [
     ("acknowledged-lost", stepped_back(104, other="10.0.0.8:9092")),
     ("acknowledged-lost", stepped_back(104, other="10.0.0.8:9092", cluster="two")),
     ("acknowledged-lost", sent_twice()),
+    ("acknowledged-lost", damaged_header()),
     ("topic-created-unasked", listed_by_others()),
     ("topic-created-unasked", listed_by_others(cluster=True)),
     ("acknowledged-lost", begun_anew()),

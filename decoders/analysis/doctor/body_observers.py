@@ -193,7 +193,8 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
                 batches += 1
                 records += count
                 if answered:
-                    seen.sent.add_try(head, client, place, code, tried, offset)
+                    if sound:  # else its header may say anything
+                        seen.sent.add_try(head, client, place, code, tried, offset)
                     if transactional:
                         writer = seen.get_or_make("transactional", topic, number, producer)
                         observe_transactional_batch(writer, transactional, client, (time_ns, epoch, offset))
