@@ -7,7 +7,7 @@ from typing import Any, Final
 from decoders.protocol_facts.api_keys import FETCH, OFFSET_COMMIT, PRODUCE
 from decoders.records.encode_batches import encode_batch
 from decoders.records.record_and_batch import Batch, Record
-from tests.analysis.scenes import BEGUN, MS, Scene
+from tests.analysis.scenes import BEGUN, BROKER, MS, Scene
 
 PLACE: Final = "orders"
 
@@ -112,10 +112,10 @@ def passed_by_reset() -> Scene:
     return commit(scene, 5, 30)
 
 
-def damaged(*bits: int, lines: int = 2, written: bool = False) -> Scene:
+def damaged(*bits: int, lines: int = 2, written: bool = False, proxied: bool = False) -> Scene:
     """Fetches of one batch, each with a bit of its records turned over, on connections in turns.
 
-    `written`: a producer wrote the batch before, without a fault.
+    `written`: a producer wrote the batch before, without a fault; `proxied`: each second one is a proxy's.
     """
     sound = batch_of(3, first=20, producer_id=7, producer_epoch=0, base_sequence=4)
     scene = Scene()
@@ -127,7 +127,8 @@ def damaged(*bits: int, lines: int = 2, written: bool = False) -> Scene:
         part = {"partition_index": 0, "high_watermark": 30, "log_start_offset": 0, "records": bytes(data)}
         answer = {"responses": [{"topic": PLACE, "partitions": [part]}]}
         asked = {"topics": [{"topic": PLACE, "partitions": [{"partition": 0, "fetch_offset": 20}]}]}
-        scene.ask(1 + turn, (FETCH, 11), asked, answer, client="reader", line=turn % lines)
+        broker = "10.0.0.2:9092" if proxied and turn % 2 else BROKER
+        scene.ask(1 + turn, (FETCH, 11), asked, answer, client="reader", line=turn % lines, broker=broker)
     return scene
 
 

@@ -69,7 +69,7 @@ from tests.analysis.network_scenes import (
     lossy,
 )
 from tests.analysis.reading_scenes import READING_NEAR, READING_SCENES
-from tests.analysis.record_scenes import RECORD_BESIDES, RECORD_NEAR, RECORD_SCENES
+from tests.analysis.record_scenes import RECORD_BESIDES, RECORD_NEAR, RECORD_SCENES, damaged
 from tests.analysis.refusal_scenes import COORDINATORS_DOWN, REFUSAL_BESIDES, REFUSAL_NEAR, REFUSAL_SCENES
 from tests.analysis.scenes import BEGUN, BROKER, FIN, MS, NS, RST, Scene
 from tests.analysis.silence_scenes import (
@@ -1627,3 +1627,11 @@ def list_rows_in_any_order(what: str) -> Iterator[list[list[dict[str, Any]]]]:
 def test_what_was_first_does_not_depend_on_the_order(what: str) -> None:
     for rows, others in list_rows_in_any_order(what):
         assert rows == others
+
+
+def test_a_batch_that_came_through_a_proxy_may_be_damaged_on_the_way() -> None:
+    (row,) = (
+        row for row in folded(damaged(1, 1, proxied=True).rows(Doctor())).rows() if row["id"] == "records-corrupt"
+    )
+    assert row["title"].endswith("orders-0 offsets 20 to 22")
+    assert row["meaning"].startswith("bytes changed after the checksum was computed")

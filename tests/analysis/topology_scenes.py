@@ -70,13 +70,13 @@ def streams(seconds: int, code: int, detail: str = "", *, over: bool = False) ->
     return scene
 
 
-def racks(rack: str, *, named: bool = True) -> Scene:
-    """A consumer in a rack; `named`: brokers say theirs."""
+def racks(rack: str, *, named: bool = True, broker: str = BROKER) -> Scene:
+    """A consumer in a rack; `named`: brokers say theirs; `broker`: the one it reads from."""
     nodes = NODES if named else [node | {"rack": None} for node in NODES]
-    scene = Scene().ask(0, (METADATA, 9), {}, {"brokers": nodes, "topics": []}, client="mail")
+    scene = Scene().ask(0, (METADATA, 9), {}, {"brokers": nodes, "topics": []})
     for second in range(1, 4):
         asked = {"replica_id": -1, "rack_id": rack, "topics": [], "max_wait_ms": 500, "min_bytes": 1}
-        scene.ask(second, (FETCH, 12), asked, {"responses": []}, client="mail", took=0.5)
+        scene.ask(second, (FETCH, 12), asked, {"responses": []}, client="mail", broker=broker, took=0.5)
     return scene
 
 
@@ -239,6 +239,7 @@ TOPOLOGY_NEAR: Final[list[tuple[str, Scene]]] = [
     ("streams-not-ready", streams(40, 5)),
     ("rack-unmatched", racks("use1-az2")),
     ("rack-unmatched", racks("")),
+    ("rack-unmatched", racks("eu-1a", broker="10.9.0.8:9092")),  # of a cluster that is not listed
     ("acknowledged-lost", stepped_back(108)),
     ("acknowledged-lost", put(21, stepped_back(104), 90, 2, 0)),
     ("acknowledged-lost", stepped_back(104, anew=True)),

@@ -1,13 +1,14 @@
 """Fetched and written batches in; findings about those with a wrong checksum, and where they were damaged, out.
 
-Bytes that were damaged on the way differ each time. A batch that comes on several connections with the same wrong bytes
-was damaged before it was sent: where the broker keeps it.
+Bytes that were damaged on the way differ each time. A batch that a broker sends on several connections with the same
+wrong bytes was damaged before it was sent: where the broker keeps it. One that comes from two addresses may have come
+through one of them, a proxy, so that it was damaged once on the way.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import (
@@ -42,7 +43,7 @@ def observe_damaged_batch(
         found = load_crc32c()(raw[head.at + CRC_START : head.at + head.size])
         batch = f"{number} {head.base_offset} {head.last_offset} {head.crc} {found}"
         its.count_name("batches", batch)
-        its.count_name("links", f"{batch} {exchange.connection_info.client}")
+        its.count_name("links", f"{batch} {exchange.connection_info.broker} {exchange.connection_info.client}")
 
 
 def _find_damaged_batches(case: Case) -> Iterator[Found]:
@@ -71,9 +72,7 @@ def _explain_damage(case: Case, topic: str | None, seen: Observation) -> dict[st
     why, remedy = _LIKELY
     if not batches:
         return {"meaning": why, "remedy": remedy}
-    links: dict[str, int] = defaultdict(int)
-    for name in seen.names["links"]:
-        links[name.rpartition(" ")[0]] += 1
+    links = _count_links_of_broker(seen.names["links"])
     batch = min(batches, key=lambda name: (-links[name], -batches[name], name))
     number, first, last, stored, _ = map(int, batch.split())
     details = f": {escape_for_sentence(topic)}-{number} offsets {first:,} to {last:,}"
@@ -92,6 +91,18 @@ def _explain_damage(case: Case, topic: str | None, seen: Observation) -> dict[st
             details += f"; {escape_for_sentence(client)} wrote it at {format_clock(time_ns)} {same}"
         remedy = remedy.format(after=f"{last + 1:,}")
     return {"meaning": why, "remedy": remedy, "details": details}
+
+
+def _count_links_of_broker(names: Iterable[str]) -> dict[str, int]:
+    """Batch → the connections on which it came from one broker, the most of any."""
+    counts: dict[tuple[str, str], int] = defaultdict(int)
+    for name in names:
+        batch, broker, _ = name.rsplit(" ", 2)
+        counts[batch, broker] += 1
+    links: dict[str, int] = defaultdict(int)
+    for (batch, _), count in counts.items():
+        links[batch] = max(links[batch], count)
+    return links
 
 
 _SHOWN: Final = "`kw sniff --records` shows these batches with crc bad"

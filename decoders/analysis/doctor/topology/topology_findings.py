@@ -181,8 +181,11 @@ def _find_unmatched_racks(case: Case) -> Iterator[Found]:
     racks = {rack for (rack,), _ in case.seen.items_of_kind("node-rack")}
     listed = case.seen.get_observation("listing")
     by_rack: dict[str, dict[str, Observation]] = defaultdict(dict)
+    answering = {broker for (broker, *_), _ in case.seen.items_of_kind("advertised")}
     for (client, rack), seen in case.seen.items_of_kind("rack"):
-        by_rack[rack][client] = seen
+        used = {broker for (_, _, broker), _ in case.find_matching_observations("client", (0,), (client,))}
+        if used & (answering | case.advertised.keys()):  # else the brokers of its cluster are not known
+            by_rack[rack][client] = seen
     for rack, clients in by_rack.items():
         if listed is None or rack in racks:
             continue
