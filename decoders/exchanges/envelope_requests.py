@@ -15,7 +15,7 @@ from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Exchange, Login
 from decoders.exchanges.exchange_attribute_table import SLOTS
 from decoders.exchanges.sasl_logins import make_login
-from decoders.frames.find_frames_in_live_streams import with_size_field
+from decoders.frames.frames_of_gapless_connections import with_size_field
 from decoders.frames.read_and_judge_headers import read_request_head
 from decoders.limits import USER_MAX
 from decoders.protocol_facts.api_keys import ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE

@@ -12,7 +12,7 @@ from struct import Struct
 from typing import Final
 
 from decoders.apis import NAMES, api
-from decoders.frames.find_frames_in_live_streams import with_size_field
+from decoders.frames.frames_of_gapless_connections import with_size_field
 from decoders.frames.read_and_judge_headers import FITS, HEAD, YES, judge_request
 from decoders.limits import FRAME_MAX
 from decoders.protocols import TLS

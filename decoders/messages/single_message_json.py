@@ -9,7 +9,7 @@ from decoders.exchanges.body_reader import ApiReader, DecodeFailure, Needs
 from decoders.exchanges.exchange import ConnectionInfo, Exchange
 from decoders.exchanges.topic_and_node_names import Topics
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS
-from decoders.frames.find_frames_in_live_streams import with_size_field
+from decoders.frames.frames_of_gapless_connections import with_size_field
 from decoders.messages.build_body_json import (
     ECHOING,
     PLAIN,

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from decoders.errors import DecodeError
-from decoders.frames.find_frames_in_live_streams import SIZE, SIZE_FIELD, Framer
+from decoders.frames.frames_of_gapless_connections import SIZE, SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, MOCK_BUFFERED_MAX, MOCK_QUEUED_MAX
 from decoders.messages.whole_messages import decode_request, encode_response
 from decoders.mocking.build_response_bodies import (

@@ -10,7 +10,7 @@ from decoders.errors import DecodeError, EncodeError
 from decoders.values.avro.avro_decoder import AvroDecoder
 from decoders.values.avro.avro_encoder import encode_avro
 from decoders.values.avro.avro_schema import compute_fingerprint
-from decoders.values.json_schema import JsonSchema
+from decoders.values.check_values_against_json_schema import JsonSchema
 from decoders.values.protobuf.protobuf_encoder import encode_indexes, encode_message
 from decoders.values.schema_store import StoredSchema
 

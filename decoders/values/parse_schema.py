@@ -11,7 +11,7 @@ from decoders.errors import LimitExceeded, Malformed
 from decoders.named_tuple import NamedTuple
 from decoders.values.avro.avro_decoder import AvroDecoder
 from decoders.values.avro.avro_schema import AvroType, UnknownName, collect_named_types, parse_avro_schema
-from decoders.values.json_schema import JsonSchema
+from decoders.values.check_values_against_json_schema import JsonSchema
 from decoders.values.protobuf.file_descriptors import read_descriptors
 from decoders.values.protobuf.proto_text import parse_proto_text
 from decoders.values.protobuf.protobuf_schema import DeclaredFile, ProtobufSchema, ProtoMessage, UnknownType, link_files

@@ -22,8 +22,8 @@ from decoders.schema.body_json_form import json_bytes
 from decoders.values.avro.avro_container_files import MAGIC, read_container
 from decoders.values.avro.avro_decoder import AvroDecoder
 from decoders.values.avro.read_avro_json_encoding import read_json_encoding
+from decoders.values.check_values_against_json_schema import JsonSchema
 from decoders.values.compressed_values import inflate_value
-from decoders.values.json_schema import JsonSchema
 from decoders.values.json_values import (
     is_cloud_event,
     is_connect_envelope,

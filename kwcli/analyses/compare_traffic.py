@@ -14,7 +14,7 @@ from kwcli.analyses.render_answer import make_answer_record
 from kwcli.output.report_partial_input import list_partial_sentences
 from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
-from kwcli.output.write_json_values import open_value_writer
+from kwcli.output.write_values_in_any_format import open_value_writer
 from kwcli.reading.run_reading import ReadingRun
 from kwcli.reading.sinks.filter_sort_and_limit_rows import ReadingView
 from kwcli.reading.sinks.fold_renderer import FoldRenderer

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.errors import strip_traceback
 from decoders.exchanges.topic_and_node_names import METADATA_TOPIC
 from decoders.protocol_facts.api_keys import DESCRIBE_QUORUM, METADATA
-from decoders.protocol_facts.find_alike_releases import find_most_alike_releases
+from decoders.protocol_facts.guess_release_from_offered_versions import find_most_alike_releases
 from decoders.schema.api_declaration import NONE
 from kwcli.calling.pair_sent_and_received import ExchangeBuilder
 from kwcli.net import metadata_messages

@@ -10,7 +10,7 @@ from decoders.exchanges.find_client_library import format_library
 from decoders.messages.exchange_json import SCHEMA
 from decoders.schema.body_json_form import row_json
 from kwcli.output.report_partial_input import add_partial_to_rows, format_partial_note, list_partial_sentences
-from kwcli.output.write_json_values import open_value_writer
+from kwcli.output.write_values_in_any_format import open_value_writer
 from kwcli.reading.sinks.filter_sort_and_limit_rows import ReadingView
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
 from kwcli.run_environment import Exit, Failure

@@ -15,13 +15,6 @@ from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
 from decoders.wire.suggest_similar_words import did_you_mean
 from kwcli.analyses.csv_and_table_columns import format_topic_schemas
-from kwcli.analyses.draw_group_page import (
-    GROUP_LINES,
-    draw_group_details,
-    format_lag,
-    format_last_attempts,
-    format_share,
-)
 from kwcli.analyses.draw_transaction_page import (
     TRANSACTION_LINES,
     draw_transaction_details,
@@ -31,6 +24,13 @@ from kwcli.analyses.draw_transaction_page import (
     format_transaction_state,
     format_written_partitions,
     list_commands_that_end_transactions,
+)
+from kwcli.analyses.group_details_as_text import (
+    GROUP_LINES,
+    draw_group_details,
+    format_lag,
+    format_last_attempts,
+    format_share,
 )
 from kwcli.analyses.render_answer import AnswerRenderer, format_software, format_value_on_one_line
 from kwcli.output.short_texts import count_of, palette

@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis import api, api_name
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import LEADER_AND_ISR
-from decoders.protocol_facts.find_alike_releases import OPTIONAL, find_most_alike_releases, stable_versions_of_release
+from decoders.protocol_facts.guess_release_from_offered_versions import (
+    OPTIONAL,
+    find_most_alike_releases,
+    stable_versions_of_release,
+)
 from decoders.protocol_facts.kafka_releases import Offer, drop_unserved_produce_versions
 from decoders.schema.api_declaration import Versions
 from decoders.wire.format_and_escape_text import escape_text

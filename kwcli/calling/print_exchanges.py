@@ -21,7 +21,7 @@ from kwcli.output.body_printer import BodyPrinter, decode_failure_lines, encode_
 from kwcli.output.format_decoded_values import make_text_options
 from kwcli.output.renderers import WantedPaths, find_paths_read_by_format, open_renderer
 from kwcli.output.short_texts import count_of, cut, palette
-from kwcli.output.write_json_values import JsonWriter, open_value_writer
+from kwcli.output.write_values_in_any_format import JsonWriter, open_value_writer
 
 if TYPE_CHECKING:
     from decoders.exchanges.body_reader import Needs
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kwcli.output.output_settings import Settings
     from kwcli.output.renderers import Renderer, Write
     from kwcli.output.short_texts import Palette
-    from kwcli.output.write_json_values import ValueWriter
+    from kwcli.output.write_values_in_any_format import ValueWriter
     from kwcli.run_environment import Environment
 
 

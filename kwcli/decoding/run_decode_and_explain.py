@@ -14,7 +14,7 @@ from decoders.frames.explain_strange_numbers import (
     list_findings_about_log_line,
     parse_number,
 )
-from decoders.frames.find_frames_in_live_streams import with_size_field
+from decoders.frames.frames_of_gapless_connections import with_size_field
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import guess_request, guess_response
 from decoders.protocol_facts.errors.error_codes import ERRORS
@@ -26,7 +26,7 @@ from kwcli.decoding.byte_notations import find_bytes_in_line
 from kwcli.decoding.find_messages import MessageHints, NamedMessage, explain_doubtful_response, find_messages
 from kwcli.decoding.read_inputs import InputBytes, gather_input_bytes
 from kwcli.decoding.write_messages import MessageOutput, format_decode_failure
-from kwcli.output.write_json_values import VALUE_WRITERS
+from kwcli.output.write_values_in_any_format import VALUE_WRITERS
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.messages.single_message_json import Told, make_concealer_of_message, message_json
 from decoders.wire.format_and_escape_text import format_bytes
 from kwcli.decoding.find_messages import NamedMessage, explain_doubtful_response
-from kwcli.output.write_json_values import VALUE_WRITERS, open_value_writer
+from kwcli.output.write_values_in_any_format import VALUE_WRITERS, open_value_writer
 
 if TYPE_CHECKING:
     from kwcli.output.output_settings import Settings

@@ -12,7 +12,7 @@ from enum import Enum, auto
 from typing import Final
 
 from decoders.errors import DecodeError
-from decoders.frames.find_frames_in_live_streams import with_size_field
+from decoders.frames.frames_of_gapless_connections import with_size_field
 from decoders.messages.whole_messages import decode_response, encode_request
 from decoders.protocol_facts.api_keys import API_VERSIONS, SASL_HANDSHAKE
 from kwcli.net.command_deadline import Deadline

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from decoders.apis import NAMES, api
-from decoders.frames.find_frames_in_live_streams import with_size_field
+from decoders.frames.frames_of_gapless_connections import with_size_field
 from decoders.messages.build_body_json import conceal_echoes_in_parts, make_concealer_of_exchange
 from decoders.messages.split_frame_into_parts import FrameParts, split_frame
 from decoders.named_tuple import NamedTuple

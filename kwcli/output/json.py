@@ -8,7 +8,7 @@ import orjson
 
 from decoders.messages.exchange_json import to_json_dict
 from decoders.wire.deferred_json import make_json_pieces
-from kwcli.output.write_json_values import JsonWriter
+from kwcli.output.write_values_in_any_format import JsonWriter
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled

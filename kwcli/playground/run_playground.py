@@ -208,7 +208,7 @@ def _start_cluster(env: Environment, wish: PlaygroundOptions, stack: ExitStack, 
     try:
         cluster = stack.enter_context(Cluster(options, folder / "cluster"))
     except (StartFailed, Missing, RuntimeError) as problem:
-        raise Failure(_join_lines_in_one(str(problem))) from None
+        raise Failure(_shorten_to_one_line(str(problem))) from None
     stack.callback(cluster.kill)
     if any(port != wish.port + place for place, port in enumerate(_list_client_ports(cluster, listeners))):
         _report_on_stderr(env, wish, f"port {wish.port}, or one that follows, is taken: the next free ones are used")
@@ -289,7 +289,7 @@ def _format_count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _join_lines_in_one(text: str) -> str:
+def _shorten_to_one_line(text: str) -> str:
     return " ".join(text.split())[:600]
 
 

@@ -1,8 +1,9 @@
 """The name of a capture that is being written in; its segments, and those of the files after it, out as they come.
 
-Which files there are, and which of them is which whatever its name, the tracker says (track_growing_files.py). The
-current file is read as far as it goes, and left when a later one of its ring has a packet: by then the writer has
-closed it, and one more look takes the last bytes. The times of their first packets say which file is later.
+Which files there are, and which of them is which whatever its name, the tracker says
+(tell_new_grown_and_replaced_files.py). The current file is read as far as it goes, and left when a later one of its
+ring has a packet: by then the writer has closed it, and one more look takes the last bytes. The times of their first
+packets say which file is later.
 
     dump0 ████████ closed      dump1 ████░░░ read, growing      dump2 ∙ not there yet
 
@@ -29,7 +30,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.capture.decompress_gzip_zstd_lz4 import COMPRESSED, PIECE_SIZE
 from decoders.capture.merge_captures import packet_number_before_file
 from decoders.capture.read_capture import CaptureReader
-from decoders.capture.track_growing_files import HEAD_SIZE, FileTracker, GrowingFile, SeenFile
+from decoders.capture.tell_new_grown_and_replaced_files import HEAD_SIZE, FileTracker, GrowingFile, SeenFile
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, add_byte_offset, describe_os_error, require_capture_pieces
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.list_input_files import has_capture_name

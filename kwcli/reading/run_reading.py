@@ -221,12 +221,12 @@ class ReadingRun:
         return capture
 
     def _open_merged_live_inputs(self) -> PacketSource:
-        from kwcli.reading.live.capture_commands import parse_capture_commands
+        from kwcli.reading.live.capture_commands import parse_and_name_capture_commands
         from kwcli.reading.live.merged_live_inputs import LivePlaces, MergeOptions
         from kwcli.reading.live_capture import KernelFilter, LiveCapture
 
         asked, env = self._capture, self._env
-        commands = parse_capture_commands(asked.commands, asked.interfaces)
+        commands = parse_and_name_capture_commands(asked.commands, asked.interfaces)
         words = [
             found.path
             for word in asked.files

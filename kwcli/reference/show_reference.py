@@ -218,7 +218,7 @@ def _write_rows_in_format(env: Environment, settings: Settings, rows: Row | Sequ
 
         env.stdout.write(orjson.dumps(rows, option=orjson.OPT_INDENT_2) + b"\n")
         return
-    from kwcli.output.write_json_values import open_value_writer
+    from kwcli.output.write_values_in_any_format import open_value_writer
 
     writer = open_value_writer(settings, lambda data: _write_to_stdout(env, data))
     for row in [rows] if isinstance(rows, dict) else rows:

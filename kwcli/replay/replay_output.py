@@ -18,7 +18,7 @@ from decoders.schema.body_json_form import json_text
 from decoders.wire.format_and_escape_text import escape_text, format_latency
 from kwcli.output.short_texts import count_of, find_zone, palette
 from kwcli.output.table import Column, draw_table
-from kwcli.output.write_json_values import JsonWriter
+from kwcli.output.write_values_in_any_format import JsonWriter
 
 if TYPE_CHECKING:
     from kwcli.output.output_settings import Settings

@@ -202,7 +202,7 @@ def build_report(result: FoldResults, target: str) -> Report:
         "connections": _build_counts_of_connections(result) if has["connections"] else None,
         "skipped": _sort_rows_by_values(_get_rows_of_fold(result, "skipped"), "size") if has["skipped"] else None,
         "findings": _get_rows_of_fold(result, "findings"),
-        "audit": _build_audit(result, target),
+        "audit": _build_client_compatibility(result, target),
         **portraits,
         "security": _get_rows_of_fold(result, "security"),
         "ladders": _select_ladders(result),
@@ -210,7 +210,7 @@ def build_report(result: FoldResults, target: str) -> Report:
     }
 
 
-def _build_audit(result: FoldResults, target: str) -> Row | None:
+def _build_client_compatibility(result: FoldResults, target: str) -> Row | None:
     """The verdicts of `kw audit`."""
     fold = result.found.get("audit")
     if fold is None:

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from decoders.wire.format_and_escape_text import escape_text, format_latency
-from kwcli.analyses.draw_group_page import MemberNames, format_assignment, format_rebalance_cause
+from kwcli.analyses.group_details_as_text import MemberNames, format_assignment, format_rebalance_cause
 from kwcli.output.short_texts import count_of, cut
 from kwcli.report.build_report import Report, format_report_time, parse_rfc3339_ns
 

@@ -23,7 +23,7 @@ from kwcli.output.report_partial_input import (
 )
 from kwcli.output.short_texts import find_zone, palette
 from kwcli.output.table import Column, draw_table, format_markdown_table
-from kwcli.output.write_json_values import open_value_writer
+from kwcli.output.write_values_in_any_format import open_value_writer
 from kwcli.reading.sinks.filter_sort_and_limit_rows import ReadingView
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
 from kwcli.stats import StatsOptions

@@ -155,14 +155,14 @@ class Exporter:
         self._first_ns = min(self._first_ns or exchange.time_ns, exchange.time_ns)
         span = _make_span(exchange, self._resource)
         self._last_ns = max(self._last_ns, span.end_time or 0)
-        self._put_in_queue(span)
+        self._queue_or_count_lost(span)
 
     def send_metrics_if_due(self, families: Callable[[], list[Family]]) -> None:
         """Send metrics, if it is time to."""
         now = time.monotonic()
         if now >= self._next_s:
             if self._next_s:
-                self._put_in_queue(self._make_metrics_data(families()))
+                self._queue_or_count_lost(self._make_metrics_data(families()))
             self._next_s = now + _METRICS_S
 
     def close(self, families: list[Family]) -> None:
@@ -193,7 +193,7 @@ class Exporter:
         why = most[0][0] if len(self._reasons) == 1 else "; ".join(f"{reason} ({count:,})" for reason, count in most)
         return f"{what} did not arrive: {why}"
 
-    def _put_in_queue(self, item: ReadableSpan | MetricsData) -> None:
+    def _queue_or_count_lost(self, item: ReadableSpan | MetricsData) -> None:
         noun = _SPAN_NOUN if isinstance(item, ReadableSpan) else _METRICS_NOUN
         self._given[noun] += 1
         waits = self._waits and self._had_room

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from decoders.protocol_facts.find_alike_releases import find_most_alike_releases, stable_versions_of_release
+from decoders.protocol_facts.guess_release_from_offered_versions import (
+    find_most_alike_releases,
+    stable_versions_of_release,
+)
 from decoders.protocol_facts.kafka_releases import RELEASES
 from decoders.schema.api_declaration import Versions
 from kwcli.calling.offered_version_table import BrokerOffer, VersionTable, format_version_table

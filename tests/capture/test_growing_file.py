@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from decoders.capture.track_growing_files import FileTracker, GrowingFile, SeenFile
+from decoders.capture.tell_new_grown_and_replaced_files import FileTracker, GrowingFile, SeenFile
 
 
 def file(path: str, begun_ns: int | None = None) -> GrowingFile:

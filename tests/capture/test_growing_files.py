@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from decoders.capture.track_growing_files import GONE_S, HEAD_SIZE, FileTracker, GrowingFile, SeenFile
+from decoders.capture.tell_new_grown_and_replaced_files import GONE_S, HEAD_SIZE, FileTracker, GrowingFile, SeenFile
 from tests.captures.shipped import FOLDER
 
 CAPTURE: Final = (FOLDER / "sasl-raw.pcap").read_bytes()

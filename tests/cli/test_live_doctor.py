@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import decoders
-from decoders.protocol_facts.find_alike_releases import stable_versions_of_release
+from decoders.protocol_facts.guess_release_from_offered_versions import stable_versions_of_release
 from kwcli.run_environment import Exit
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers

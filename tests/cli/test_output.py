@@ -14,7 +14,7 @@ from decoders.filters.filter_field_table import BODIES, FIELDS
 from kwcli.output import FORMATS, RECORD_FORMATS
 from kwcli.output.output_settings import choose_settings
 from kwcli.output.renderers import open_renderer
-from kwcli.output.write_json_values import VALUE_WRITERS
+from kwcli.output.write_values_in_any_format import VALUE_WRITERS
 from kwcli.reading.sinks.closing_lines import ShownCounts, closing_lines, describe_passed_over, is_lossy
 from kwcli.reading.sinks.row_output import WRITE_SIZE, RowOutput
 from kwcli.run_environment import Exit
@@ -29,7 +29,7 @@ TOUR = str(Path(__file__).parents[2] / "captures" / "tour.pcapng")
 @pytest.mark.parametrize("name", RECORD_FORMATS)
 def test_every_format_of_records_writes_values(name: str) -> None:
     """Commands that write records of their own (`kw call`, `kw apis`) take the writer of values, not the renderer."""
-    assert name in VALUE_WRITERS, f"{name}: no row in VALUE_WRITERS of kwcli/output/write_json_values.py"
+    assert name in VALUE_WRITERS, f"{name}: no row in VALUE_WRITERS of kwcli/output/write_values_in_any_format.py"
 
 
 # The recorded broker has no rack.

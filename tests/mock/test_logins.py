@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from decoders.frames.find_frames_in_live_streams import SIZE
+from decoders.frames.frames_of_gapless_connections import SIZE
 from kwcli.net.sasl.mechanism import SaslRefused
 from kwcli.net.sasl.scram import Scram
 from kwcli.run_environment import Exit

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from decoders import encode_request, read_exchanges
 from decoders.apis import NAMES, api
-from decoders.frames.find_frames_in_live_streams import SIZE
+from decoders.frames.frames_of_gapless_connections import SIZE
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.mocking.cluster_from_recording import READ, RecordedCluster, RedactedRecording
 from decoders.mocking.cluster_state import MockCluster

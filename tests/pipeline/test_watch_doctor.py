@@ -15,7 +15,7 @@ from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.find_problems import ABOUT
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.wire.format_and_escape_text import format_rfc3339
-from kwcli.pipeline.watch.findings_by_date import DAY_NS, DailyDoctors, WatchFindings, identify_finding
+from kwcli.pipeline.watch.diagnose_each_date import DAY_NS, DailyDoctors, WatchFindings, identify_finding
 from tests.analysis.test_doctor import metadata_asked
 from tests.captures.shipped import FOLDER, capture_bytes
 from tests.cli.worlds import kw

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from decoders.protocol_facts.find_alike_releases import stable_versions_of_release
+from decoders.protocol_facts.guess_release_from_offered_versions import stable_versions_of_release
 from decoders.schema.api_declaration import Versions
 from tests.broker.clients.session import LongSession, Step
 from tests.proxy.hidden import ROOT, ProxyProcess, port_base

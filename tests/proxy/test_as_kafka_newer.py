@@ -10,7 +10,7 @@ import pytest
 
 from decoders.apis import api
 from decoders.protocol_facts.api_keys import PRODUCE
-from decoders.protocol_facts.find_alike_releases import OPTIONAL, stable_versions_of_release
+from decoders.protocol_facts.guess_release_from_offered_versions import OPTIONAL, stable_versions_of_release
 from decoders.protocol_facts.kafka_releases import RELEASES
 from decoders.schema.api_declaration import NONE, Versions
 from tests.broker.clients.session import LongSession

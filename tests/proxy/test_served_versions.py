@@ -9,7 +9,7 @@ import pytest
 from decoders.analysis.client_compatibility import Audit, AuditedClient, AuditTarget
 from decoders.apis import NAMES
 from decoders.messages.whole_messages import decode_response, encode_message
-from decoders.protocol_facts.find_alike_releases import stable_versions_of_release
+from decoders.protocol_facts.guess_release_from_offered_versions import stable_versions_of_release
 from decoders.protocol_facts.kafka_releases import RELEASES, api_versions_of_release, feature_levels_of_release
 from decoders.schema.api_declaration import Versions
 from kwcli.proxy.deciding.ask_deciders import Deciders

@@ -19,7 +19,7 @@ import pytest
 
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.live import capture_commands, live_inputs
-from kwcli.reading.live.capture_commands import CaptureCommand, CommandProcess, parse_capture_commands
+from kwcli.reading.live.capture_commands import CaptureCommand, CommandProcess, parse_and_name_capture_commands
 from kwcli.reading.live.capture_commands import skip_text_before_capture as skip_text
 from kwcli.reading.live.live_inputs import LiveInput
 from kwcli.reading.live.merged_live_inputs import LivePlaces, MergeOptions
@@ -383,7 +383,7 @@ def test_nothing_is_left_when_kw_is_killed(tmp_path: Path) -> None:
     ],
 )
 def test_names_of_places(texts: tuple[str, ...], names: str) -> None:
-    assert " ".join(command.name for command in parse_capture_commands(texts)) == names
+    assert " ".join(command.name for command in parse_and_name_capture_commands(texts)) == names
 
 
 @pytest.mark.parametrize(
@@ -397,7 +397,7 @@ def test_names_of_places(texts: tuple[str, ...], names: str) -> None:
 )
 def test_words_that_are_no_commands(texts: tuple[str, ...], said: str) -> None:
     with pytest.raises(Failure, match=said) as failure:
-        parse_capture_commands(texts)
+        parse_and_name_capture_commands(texts)
     assert failure.value.code is Exit.USAGE
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.errors import DecodeError
-from decoders.values.json_schema import JsonSchema
+from decoders.values.check_values_against_json_schema import JsonSchema
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 12) | st.sampled_from([0.5, 2.0, "", "a", "abc", "x9"]),

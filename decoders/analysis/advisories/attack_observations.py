@@ -253,7 +253,7 @@ def infer_releases_of_broker(offered: Mapping[int, Versions]) -> ReleaseRange | 
         return None
     # These tables are large, and only a finding needs them.
     from decoders.protocol_facts.advisories import make_release_range_of_lines
-    from decoders.protocol_facts.find_alike_releases import find_most_alike_releases
+    from decoders.protocol_facts.guess_release_from_offered_versions import find_most_alike_releases
 
     likeness = find_most_alike_releases(offered)
     if not likeness.is_likely_kafka_release:

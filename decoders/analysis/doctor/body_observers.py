@@ -393,7 +393,7 @@ def _observe_fetched_partition(
         read.count_exchange(exchange)
         read.add_range(_READ, asked, position)
     elif position == asked and (committed_only or failed):
-        _observe_stopped_position(seen, exchange, client, (topic, number, asked), part)
+        _observe_out_of_range_or_held_records(seen, exchange, client, (topic, number, asked), part)
     if newest is not None and newest >= 0 and not failed:
         lag = known.lag
         if lag is None:
@@ -417,7 +417,7 @@ def _observe_fetched_batch(
         observe_damaged_batch(seen, exchange, client, place, head)
 
 
-def _observe_stopped_position(
+def _observe_out_of_range_or_held_records(
     seen: Observations, exchange: Exchange, client: str, place: tuple[str | None, Any, int], part: dict[str, Any]
 ) -> None:
     """Observe a fetch that gets nothing because its offset is outside of the log, or at the last stable offset."""

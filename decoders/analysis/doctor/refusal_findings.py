@@ -85,7 +85,7 @@ def _find_odd_bytes(case: Case) -> Iterator[Found]:
             "api_version": version,
             "fault": fault,
             "likely": reason,
-            "tally": _format_closed_count(closed, seen.count),
+            "tally": _format_tally_if_repeated(closed, seen.count),
         }
         if side == "response":
             yield case.make_finding("answer-odd", seen, **about)
@@ -93,7 +93,7 @@ def _find_odd_bytes(case: Case) -> Iterator[Found]:
             yield case.make_finding("request-closed" if closed else "request-odd", seen, **about)
 
 
-def _format_closed_count(closed: int, count: int) -> str | None:
+def _format_tally_if_repeated(closed: int, count: int) -> str | None:
     return f", {closed:,} of {count:,} times" if count > 1 else None
 
 
@@ -252,7 +252,7 @@ def _find_closed_requests(
         if entry is not None:
             yield entry
         elif key == API_VERSIONS and closed != "idle" and not _are_versions_answered(case, client, broker):
-            about |= {"api_version": version, "tally": _format_closed_count(seen.count, seen.count)}
+            about |= {"api_version": version, "tally": _format_tally_if_repeated(seen.count, seen.count)}
             yield case.make_finding("versions-closed", seen, **about)
         elif key not in WAITING and seen.count >= case.limits["unanswered.least"]:
             then = _describe_later_answers(case, client, broker, key, seen)
@@ -361,7 +361,7 @@ def _find_refused_size(case: Case, client: str, broker: str, key: int, unanswere
     if most >= size or (size < _LARGE and not _are_large_requests_reset_at_once(case, client, broker, key, seen)):
         return None
     about: dict[str, Any] = {"client": client, "clients": [client], "broker": broker, "api": name_of_api_key(key)}
-    about |= {"size": format_size(size), "tally": _format_closed_count(seen.count, seen.count)}
+    about |= {"size": format_size(size), "tally": _format_tally_if_repeated(seen.count, seen.count)}
     topics = sort_names_by_count(unanswered.names.get("topics", {}))[:LISTED]
     about["topics"] = topics or None
     about["to"] = f" to {escape_for_sentence(topics)}" if topics else None
@@ -422,7 +422,9 @@ def _make_missing_login_finding(
         severity = next_less_severe(severity)
     apis = sorted({name_of_api_key(key) for key, *_ in some})
     about = {"client": client, "clients": [client], "broker": broker, "apis": apis}
-    return Found("login-missing", severity, whole, about | {"tally": _format_closed_count(whole.count, whole.count)})
+    return Found(
+        "login-missing", severity, whole, about | {"tally": _format_tally_if_repeated(whole.count, whole.count)}
+    )
 
 
 def _gather_ended_sessions(case: Case) -> dict[tuple[str, str], list[tuple[int, Observation]]]:

@@ -46,7 +46,7 @@ from decoders.protocol_facts.api_keys import (
     PRODUCE,
 )
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.protocol_facts.find_alike_releases import find_most_alike_releases
+from decoders.protocol_facts.guess_release_from_offered_versions import find_most_alike_releases
 from decoders.schema.api_declaration import Versions
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, Self
 
 from decoders.analysis.exchange_facts import FETCHES
+from decoders.analysis.record_traces.base_of_record_index_folds import RecordFold
 from decoders.analysis.record_traces.find_duplicates import find_duplicates
 from decoders.analysis.record_traces.find_losses import find_losses
 from decoders.analysis.record_traces.find_misrouted import find_misrouted
 from decoders.analysis.record_traces.life_of_record import LivesOfRecords
 from decoders.analysis.record_traces.misrouted_values import MisroutedValues
-from decoders.analysis.record_traces.record_fold import RecordFold
 from decoders.analysis.record_traces.record_index import RecordIndex
 from decoders.exchanges.topic_arrays import topic_array_paths
 from decoders.wire.state_serialization import pack, state_fields, unpack

@@ -6,8 +6,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from decoders.analysis.record_traces.asked_records import AskedOffsets, AskedRecords
+from decoders.analysis.record_traces.base_of_record_index_folds import RecordFold
 from decoders.analysis.record_traces.life_of_record import LivesOfRecords
-from decoders.analysis.record_traces.record_fold import RecordFold
 from decoders.analysis.record_traces.record_index import RecordIndex, TopicPartition
 from decoders.limits import RECORDS_TRACED_MAX
 

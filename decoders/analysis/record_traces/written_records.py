@@ -79,7 +79,7 @@ class WrittenRecords:
         if time_ns is None or self._first_of_reader.get((client, client_id), time_ns + 1) <= time_ns:
             return  # most have been noted
         if isinstance(request, dict) and replica_id_of_fetch(request) < 0:
-            self._note_reader(_name_host(host_of(client)), time_ns)
+            self._note_reader(_make_reader_key_of_host(host_of(client)), time_ns)
             if client_id is not None:
                 self._note_reader(client_id, time_ns)
             if len(self._first_of_reader) < _READERS_MAX:
@@ -92,7 +92,7 @@ class WrittenRecords:
 
     def _had_read(self, client_id: str | None, host: str, time_ns: int) -> bool:
         """Whether a client had read before a time, as far as it is known."""
-        first_ns = self._readers.get(_name_host(host))
+        first_ns = self._readers.get(_make_reader_key_of_host(host))
         if first_ns is not None and first_ns < time_ns:
             return True
         first_ns = None if client_id is None else self._readers.get(client_id)
@@ -173,7 +173,7 @@ class WrittenRecords:
         self._has_readers_only, self._left_out = only, left_out
 
 
-def _name_host(host: str) -> str:
+def _make_reader_key_of_host(host: str) -> str:
     """A host as a name that no client id is."""
     return f"\0{host}"
 

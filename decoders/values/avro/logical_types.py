@@ -43,21 +43,21 @@ def format_date(days: int) -> int | str:
     return date.fromordinal(days + _DAY_0).isoformat() if days in _DAYS else days
 
 
-def format_time_of_day(number: int, unit: int) -> int | str:
+def format_time_of_day(number: int, unit_ns: int) -> int | str:
     """A time since midnight, in units of so many ns, as `10:00:00.000000`."""
-    time_ns = number * unit
+    time_ns = number * unit_ns
     return format_rfc3339(time_ns)[11:-1] if 0 <= time_ns < _DAY_NS else number
 
 
-def format_timestamp(number: int, unit: int) -> int | str:
+def format_timestamp(number: int, unit_ns: int) -> int | str:
     """A time since 1970, in units of so many ns, as `2026-11-28T10:00:00.000000Z`."""
-    time_ns = number * unit
+    time_ns = number * unit_ns
     return format_rfc3339(time_ns) if time_ns in _TIMES_NS else number
 
 
-def format_local_timestamp(number: int, unit: int) -> int | str:
+def format_local_timestamp(number: int, unit_ns: int) -> int | str:
     """A time of an unnamed zone, as a timestamp without `Z`."""
-    found = format_timestamp(number, unit)
+    found = format_timestamp(number, unit_ns)
     return found[:-1] if isinstance(found, str) else found
 
 

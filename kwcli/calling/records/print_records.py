@@ -19,7 +19,7 @@ from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.body_printer import format_scalar
 from kwcli.output.format_decoded_values import format_decoded_field, read_decoded_value
 from kwcli.output.short_texts import Palette, TimeZone, count_of
-from kwcli.output.write_json_values import JsonWriter
+from kwcli.output.write_values_in_any_format import JsonWriter
 
 # Output formats for records alone.
 FORMATS: Final = ("text", "ndjson", "json")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.exchanges.requests_in_flight_and_sasl_phase import InOrder
-from decoders.frames.find_frames_in_live_streams import with_size_field
+from decoders.frames.frames_of_gapless_connections import with_size_field
 from decoders.limits import FRAME_MAX, MIB
 from decoders.protocol_facts.header_versions import request_header_plan, request_header_version
 from decoders.schema.api_declaration import Versions

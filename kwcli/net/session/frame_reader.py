@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from decoders.frames.find_frames_in_live_streams import SIZE_FIELD, Framer
+from decoders.frames.frames_of_gapless_connections import SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX
 from decoders.wire.format_and_escape_text import format_bytes
 from kwcli.net.session import TimedFrame

@@ -1,7 +1,7 @@
 """The first stage of a job: one split in, its parts by connection out, as batches of `stage_schemas.PARTS`.
 
-The rows that the split could settle itself go into its pool (pool_settled_rows.py). Facts for other connections, counts
-and problems are left as files for the other tasks and the driver (driver_task_coordination.py).
+The rows that the split could settle itself go into its pool (stage_settled_rows_of_split.py). Facts for other
+connections, counts and problems are left as files for the other tasks and the driver (driver_task_coordination.py).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from kwcli.pipeline.read.read_split_segments import SplitReader
 from kwcli.pipeline.read.read_tls_keys import read_keys
 from kwcli.pipeline.spark.driver_task_coordination import Coordination
 from kwcli.pipeline.spark.explain_failures import describe_split_place, turn_errors_into_failures
-from kwcli.pipeline.spark.pool_settled_rows import SettledRowsWriter
 from kwcli.pipeline.spark.stage_schemas import ReadReport, StageInput, Travelling, build_parts_batch
+from kwcli.pipeline.spark.stage_settled_rows_of_split import SettledRowsWriter
 from kwcli.pipeline.spark.tune_python_gc import collect_garbage_seldom
 from kwcli.reading.sinks.closing_lines import note_dropped_keys
 

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from kwcli.pipeline.spark.complete_rows_of_splits import RowCompletion
 from kwcli.pipeline.spark.driver_task_coordination import Coordination
 from kwcli.pipeline.spark.explain_failures import describe_split_place, turn_errors_into_failures
-from kwcli.pipeline.spark.pool_settled_rows import read_settled_rows
 from kwcli.pipeline.spark.stage_schemas import STITCHED, StageInput, WriteReport, unpack_connections, unpack_rows
+from kwcli.pipeline.spark.stage_settled_rows_of_split import read_settled_rows
 from kwcli.pipeline.spark.tune_python_gc import collect_garbage_seldom
 
 __all__ = ["RESULT_DDL", "PartitionWriter", "RowSink", "write_tables"]

@@ -13,7 +13,7 @@ from kwcli.pipeline.read.filter_and_batch_rows import RowFilter
 from kwcli.pipeline.read.read_tls_keys import read_keys
 from kwcli.pipeline.read.split_and_file_range import Problem
 from kwcli.pipeline.tables.run_counts import RunCounts
-from kwcli.pipeline.watch.findings_by_date import DailyDoctors
+from kwcli.pipeline.watch.diagnose_each_date import DailyDoctors
 from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.reading.sinks.closing_lines import note_dropped_keys
 from kwcli.run_environment import Failure

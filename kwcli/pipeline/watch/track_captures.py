@@ -2,11 +2,11 @@
 
 The problem. Files grow, end, and come early, late and twice; a batch must read bytes that no other batch reads.
 
-The idea. Which file is which, whatever its name, the tracker says (track_growing_files.py). A file that grows is read
-as far as it goes, batch by batch, from where the batch before has stopped, by a reader whose state is handed on. New
-files wait for `lateness` after they were first seen, so that files which belong before them, or beside them, can come;
-then they are read in the order of their first packets, and merged by packet time where they overlap, as `kw pipeline
-run` does with all files at once.
+The idea. Which file is which, whatever its name, the tracker says (tell_new_grown_and_replaced_files.py). A file that
+grows is read as far as it goes, batch by batch, from where the batch before has stopped, by a reader whose state is
+handed on. New files wait for `lateness` after they were first seen, so that files which belong before them, or beside
+them, can come; then they are read in the order of their first packets, and merged by packet time where they overlap, as
+`kw pipeline run` does with all files at once.
 
     ring0 ████████ read     ring1 ████▒▒▒▒░░░ growing: ▒ this batch     ring2 ∙ waits: seen a moment ago
 
@@ -32,7 +32,7 @@ from functools import partial
 from typing import Any, Final
 
 from decoders.capture.decompress_gzip_zstd_lz4 import COMPRESSED
-from decoders.capture.track_growing_files import HEAD_SIZE, FileTracker, GrowingFile, Place, SeenFile
+from decoders.capture.tell_new_grown_and_replaced_files import HEAD_SIZE, FileTracker, GrowingFile, Place, SeenFile
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.plan_splits import WalkJob, cut_file_into_pieces, group_pieces_by_time
 from kwcli.pipeline.read.find_captures import (

@@ -60,12 +60,12 @@ from kwcli.pipeline.tables.findings_table import build_findings_batch
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.tables.upgrade_table_rows import NewerTables
 from kwcli.pipeline.watch.decode_batch import BatchInput, TaskReport, decode_points, merge_task_reports
-from kwcli.pipeline.watch.findings_by_date import WatchFindings
+from kwcli.pipeline.watch.diagnose_each_date import WatchFindings
 from kwcli.pipeline.watch.learn_schemas_of_batches import WatchSchemas
 from kwcli.pipeline.watch.spool_live_captures import LiveSpool
 from kwcli.pipeline.watch.track_captures import BatchPlan, WatchedFiles
 from kwcli.pipeline.watch.watch_metrics import WatchProgress, format_metrics
-from kwcli.reading.live.capture_commands import parse_capture_commands
+from kwcli.reading.live.capture_commands import parse_and_name_capture_commands
 from kwcli.reading.sinks.closing_lines import DROPPED_KEYS_LINE, KEYS_DROPPED, describe_passed_over
 from kwcli.reading.tls_key_log_files import check_key_logs
 from kwcli.run_environment import Exit, Failure
@@ -119,7 +119,7 @@ Decode = Callable[[BatchInput, "Sequence[PointPlan]"], list[TaskReport]]
 def run_watch(env: Environment, options: RunOptions, watch_options: WatchOptions) -> Exit:
     """Do `kw pipeline watch`, until Ctrl-C or as far as its options say; the exit code. Raises Failure."""
     check_key_logs(options.keylogs, again=True)  # before the folder is touched
-    commands = parse_capture_commands(watch_options.commands)
+    commands = parse_and_name_capture_commands(watch_options.commands)
     engine_choice = choose_engine(options, 0, env.variables)
     require_package_of_log_format(watch_options.table_format)
     with (

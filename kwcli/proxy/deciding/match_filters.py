@@ -23,7 +23,7 @@ from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange
 from decoders.exchanges.topic_and_node_names import Topics
 from decoders.filters import Filter, Phase
 from decoders.filters.prefilter import Possible, Prefilter, TopicIds, join_by_or
-from decoders.frames.find_frames_in_live_streams import SIZE_FIELD
+from decoders.frames.frames_of_gapless_connections import SIZE_FIELD
 from decoders.frames.framing import Frame
 from decoders.frames.read_and_judge_headers import read_request_head
 from decoders.protocol_facts.api_keys import API_VERSIONS

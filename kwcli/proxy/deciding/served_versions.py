@@ -45,7 +45,7 @@ class ServedVersions:
     """The versions that a release served, cut down to `limits`; without a release all versions within `limits`."""
 
     def __init__(self, release: str | None, limits: Mapping[int, Versions]) -> None:
-        from decoders.protocol_facts.find_alike_releases import stable_versions_of_release
+        from decoders.protocol_facts.guess_release_from_offered_versions import stable_versions_of_release
         from decoders.protocol_facts.kafka_releases import RELEASES, feature_levels_of_release
 
         self.release = release
@@ -100,7 +100,7 @@ class ServedVersions:
     def list_lacking_versions(self, offered: Mapping[int, Versions]) -> list[str]:
         """The versions that the release served, and brokers that offer `offered` do not, as a text for each API."""
         from decoders.apis import api
-        from decoders.protocol_facts.find_alike_releases import OPTIONAL
+        from decoders.protocol_facts.guess_release_from_offered_versions import OPTIONAL
         from decoders.protocol_facts.kafka_releases import drop_unserved_produce_versions
         from decoders.schema.api_declaration import NONE
 
@@ -133,7 +133,7 @@ class ServedVersions:
 
     def build_unsupported_version_answer(self, correlation_id: int) -> bytes:
         """The answer to an ApiVersions request in a version that is not served; with its size field."""
-        from decoders.frames.find_frames_in_live_streams import with_size_field
+        from decoders.frames.frames_of_gapless_connections import with_size_field
         from decoders.messages.whole_messages import encode_response
 
         versions = self.served_versions(API_VERSIONS)

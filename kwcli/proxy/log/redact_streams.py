@@ -21,7 +21,7 @@ from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import ApiReader, Needs
 from decoders.exchanges.requests_in_flight_and_sasl_phase import InFlight, Sasl, SaslPhase
 from decoders.exchanges.topic_and_node_names import METADATA_TOPIC
-from decoders.frames.find_frames_in_live_streams import SIZE_FIELD, Framer
+from decoders.frames.frames_of_gapless_connections import SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.messages.build_body_json import ECHOING, conceal_echoes_in_parts, layouts_have_secrets
 from decoders.messages.split_frame_into_parts import split_frame

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError, Truncated
 from decoders.exchanges.requests_in_flight_and_sasl_phase import GSSAPI, SaslPhase
-from decoders.frames.find_frames_in_live_streams import SIZE, SIZE_FIELD, Framer
+from decoders.frames.frames_of_gapless_connections import SIZE, SIZE_FIELD, Framer
 from decoders.frames.read_and_judge_headers import NO, judge_request
 from decoders.wire.format_and_escape_text import format_bytes
 from kwcli.proxy.relay import handling_by_api_version

@@ -17,7 +17,7 @@ from struct import Struct
 from typing import Final
 
 from decoders.exchanges.requests_in_flight_and_sasl_phase import SaslPhase
-from decoders.frames.find_frames_in_live_streams import SIZE, SIZE_FIELD, Framer
+from decoders.frames.frames_of_gapless_connections import SIZE, SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, MIB
 from decoders.wire.format_and_escape_text import format_bytes
 from kwcli.proxy.relay.frame_decisions import (

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, Protocol
 
 from decoders.apis import api
 from decoders.errors import DecodeError, strip_traceback
-from decoders.frames.find_frames_in_live_streams import SIZE_FIELD, with_size_field
+from decoders.frames.frames_of_gapless_connections import SIZE_FIELD, with_size_field
 from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.api_keys import API_VERSIONS, DESCRIBE_CLUSTER

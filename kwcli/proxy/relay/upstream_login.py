@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.apis import api_name
 from decoders.errors import DecodeError, EncodeError
-from decoders.frames.find_frames_in_live_streams import SIZE_FIELD, Framer, with_size_field
+from decoders.frames.frames_of_gapless_connections import SIZE_FIELD, Framer, with_size_field
 from decoders.messages.whole_messages import encode_request, encode_response
 from decoders.protocol_facts.api_keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.wire.format_and_escape_text import format_bytes

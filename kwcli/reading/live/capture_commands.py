@@ -25,7 +25,7 @@ from kwcli.reading.capture_sources import CAPTURE_MAGICS
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.run_environment import Exit, Failure
 
-__all__ = ["CaptureCommand", "CommandProcess", "parse_capture_commands", "skip_text_before_capture"]
+__all__ = ["CaptureCommand", "CommandProcess", "parse_and_name_capture_commands", "skip_text_before_capture"]
 
 # NAME=COMMAND: a name that is no name of a variable in front of a command (A=1 ssh …) cannot be told from one.
 _NAMED: Final = re.compile(r"([A-Za-z0-9._-]+)=(.*)", re.DOTALL)
@@ -63,10 +63,10 @@ class CaptureCommand(NamedTuple):
         return shlex.join(self.words)
 
 
-def parse_capture_commands(texts: tuple[str, ...], interfaces: tuple[str, ...] = ()) -> list[CaptureCommand]:
+def parse_and_name_capture_commands(texts: tuple[str, ...], taken_names: tuple[str, ...] = ()) -> list[CaptureCommand]:
     """The commands of `--on [NAME=]COMMAND`. Without a name it is the first word, numbered where several are alike.
 
-    `interfaces`: names that other places have. Raises Failure (usage).
+    `taken_names`: names that other places have. Raises Failure (usage).
     """
     found: list[CaptureCommand] = []
     for text in texts:
@@ -78,7 +78,7 @@ def parse_capture_commands(texts: tuple[str, ...], interfaces: tuple[str, ...] =
             raise Failure(f"--on {text}: {str(error).lower()}", Exit.USAGE) from None
         if not words:
             raise Failure(f"--on {text}: no command in it: --on 'ssh HOST tcpdump -U -w - port 9092'", Exit.USAGE)
-        taken = {command.name for command in found}.union(interfaces)
+        taken = {command.name for command in found}.union(taken_names)
         if name in taken:
             raise Failure(f"--on {name}=: two places have this name", Exit.USAGE)
         base, number = name or os.path.basename(words[0]), 2

@@ -66,7 +66,7 @@ def _find_replicas_out_of_sync(case: Case) -> Iterator[Found]:
         whole_size = max(seen.most["size"], known.most.get("replicas", 0) if known is not None else 0)
         if seen.count >= case.limits["isr.changes"]:
             flapping[topic, number] = seen
-        elif last < whole_size and not _was_in_sync_later(case, topic, seen):
+        elif last < whole_size and not _was_whole_topic_in_sync_later(case, topic, seen):
             shrunk[topic, number] = seen
     for what, some in (("isr-flapping", flapping), ("isr-shrunk", shrunk)):
         if some:
@@ -76,7 +76,7 @@ def _find_replicas_out_of_sync(case: Case) -> Iterator[Found]:
             yield case.make_finding(what, whole, topics=topics, places=places, changes=f"{whole.count:,}")
 
 
-def _was_in_sync_later(case: Case, topic: str | None, seen: Observation) -> bool:
+def _was_whole_topic_in_sync_later(case: Case, topic: str | None, seen: Observation) -> bool:
     """Whether metadata showed the topic with all its replicas in sync later."""
     known = case.seen.get_observation("topic", topic)
     return known is not None and known.most.get("whole", 0) > seen.last

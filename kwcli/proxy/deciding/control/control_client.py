@@ -20,7 +20,7 @@ from kwcli.net.http_client import HttpServer, send_http_request
 from kwcli.output.renderers import open_renderer
 from kwcli.output.short_texts import palette
 from kwcli.output.table import NOTHING, Column, draw_table
-from kwcli.output.write_json_values import JsonWriter
+from kwcli.output.write_values_in_any_format import JsonWriter
 from kwcli.proxy.deciding.control.control_operations import RING_ROWS
 from kwcli.proxy.deciding.control.http_control import find_token_file
 from kwcli.run_environment import Exit, Failure

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from decoders.errors import DecodeError, EncodeError
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS, partitions_in
-from decoders.frames.find_frames_in_live_streams import SIZE_FIELD, with_size_field
+from decoders.frames.frames_of_gapless_connections import SIZE_FIELD, with_size_field
 from decoders.frames.read_and_judge_headers import find_response_body_offset, find_stable_plan, read_request_head
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.protocol_facts.api_keys import FETCH, METADATA

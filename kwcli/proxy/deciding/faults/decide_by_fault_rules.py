@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis import KEYS, api
 from decoders.filters import Phase
 from decoders.filters.prefilter import Possible, join_by_or
-from decoders.frames.find_frames_in_live_streams import with_size_field
+from decoders.frames.frames_of_gapless_connections import with_size_field
 from decoders.messages.error_answers import (
     FetchSessions,
     encode_error_frame,

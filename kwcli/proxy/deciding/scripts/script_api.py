@@ -27,7 +27,7 @@ from typing import Any, Final, Literal
 
 from decoders.apis import api
 from decoders.errors import UnknownApi
-from decoders.frames.find_frames_in_live_streams import SIZE_FIELD, with_size_field
+from decoders.frames.frames_of_gapless_connections import SIZE_FIELD, with_size_field
 from decoders.frames.read_and_judge_headers import read_request_head
 from decoders.messages.error_answers import encode_error_frame, make_error_answer
 from decoders.messages.split_frame_into_parts import split_frame
