@@ -53,6 +53,7 @@ from kwcli.analyses.format_findings import (
 from kwcli.output.output_settings import Settings
 from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
+from tests.analysis import refusal_scenes
 from tests.analysis.attack_scenes import ATTACK_BESIDES, ATTACK_NEAR, ATTACK_SCENES
 from tests.analysis.cause_scenes import CAUSE_BESIDES, CAUSE_NEAR, CAUSE_SCENES
 from tests.analysis.client_scenes import CLIENT_BESIDES, CLIENT_NEAR, CLIENT_SCENES, slow_revocation
@@ -1609,11 +1610,15 @@ def test_how_often_stands_once_and_beside_what_it_counts(title: str, counted: st
     assert format_findings_in_brief([row], Settings()).splitlines()[0] == f"✗  {counted}"
 
 
-def test_a_confirmation_that_may_be_lost_is_not_missed() -> None:
-    fold = folded(slow_revocation().rows(Doctor()))
-    assert "revocation-pending" in {row["id"] for row in fold.rows()}
+@pytest.mark.parametrize(
+    ("what", "scene"),
+    [("revocation-pending", slow_revocation()), ("transaction-expired", refusal_scenes.transactions(1, 9, 9))],
+)
+def test_what_may_be_lost_is_not_missed(what: str, scene: Scene) -> None:
+    fold = folded(scene.rows(Doctor()))
+    assert what in {row["id"] for row in fold.rows()}
     fold.set_capture_faults(["packets were lost"])
-    assert "revocation-pending" not in {row["id"] for row in fold.rows()}
+    assert what not in {row["id"] for row in fold.rows()}
 
 
 def list_rows_in_any_order(what: str) -> Iterator[list[list[dict[str, Any]]]]:

@@ -64,6 +64,9 @@ def explain_expired_transactions(case: Case) -> Iterator[tuple[Found, set[ErrorK
         open_ns = whole.first - begun_ns if begun_ns else 0
         if timeout_ms <= 0 or open_ns < timeout_ms * MS:
             continue
+        aborted_ns = _find_abort(case, name, begun_ns, whole.first)
+        if case.holes and not aborted_ns:
+            continue  # its end may be among what was lost
         clients = sorted({key[2] for key in some})
         first = min(some.items(), key=lambda item: (item[1].first, item[0][1]))[0]
         about: dict[str, Any] = {"name": name, "transactional_id": name, "clients": clients[:LISTED]}
@@ -74,7 +77,6 @@ def explain_expired_transactions(case: Case) -> Iterator[tuple[Found, set[ErrorK
             "open": describe_duration(open_ns // NS * 1000),
         }
         about["timeout"] = describe_duration(timeout_ms)
-        aborted_ns = _find_abort(case, name, begun_ns, whole.first)
         about["aborted"] = f"its coordinator aborted it at {format_clock(aborted_ns)}, and " if aborted_ns else None
         kind = FINDINGS["transaction-expired"]
         commits = case.seen.get_observation("transaction-committed", name)
