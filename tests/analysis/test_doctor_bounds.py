@@ -17,11 +17,13 @@ from decoders.analysis.doctor.groups.explain_late_acknowledgements import explai
 from decoders.analysis.doctor.groups.member_findings import MEMBERS
 from decoders.analysis.doctor.observations import Observations
 from decoders.analysis.doctor.outage_and_stopped_client_findings import ABSENCES
+from decoders.analysis.doctor.records.new_codecs import find_readers_too_old_for_codec
 from decoders.analysis.doctor.refused.explain_foreign_nodes import explain_foreign_nodes
 from decoders.analysis.doctor.refused.explain_forgotten_producers import explain_forgotten_producers
 from decoders.analysis.doctor.refused.explain_misleading_addresses import explain_misleading_addresses
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
+from decoders.analysis.doctor.topology.topology_findings import TOPOLOGY
 from decoders.exchanges.exchange import Ended
 from decoders.protocol_facts.api_keys import HEARTBEAT, JOIN_GROUP, METADATA, PRODUCE, SHARE_ACKNOWLEDGE
 from tests.analysis.key_scenes import CORE, WEB, keyed
@@ -293,3 +295,43 @@ def test_keys_are_hashed_of_topics_whose_producers_are_compared(writers: int, re
     assert {"placed" in its.names for its in found} == {hashed}
     fold.export()
     assert all(its.names["placed"] and 0 < its.sums["keys"] <= 64 for its in found)
+
+
+def make_created_topics(count: int) -> Observations:
+    """As many topics with names like each other, each of which Metadata created after all before it."""
+    seen = Observations()
+    for number in range(count):
+        at = BEGUN + number * NS // 100
+        seen.get_or_make("may-create", f"orders-{number}", "c").count_occurrence_at(at)
+        seen.get_or_make("topic", f"orders-{number}").count_occurrence_at(at + NS)
+    return seen
+
+
+def test_created_topics_are_found_in_steps_by_their_number() -> None:
+    def cost(count: int) -> int:
+        case = Case(make_created_topics(count), {}, BrokerLatencies(), {}, [], Thresholds())
+        found: list[str] = []
+        lines = count_lines(lambda: found.extend(its.id for find in TOPOLOGY for its in find(case)))
+        assert found.count("topic-created-unasked") == count
+        return lines
+
+    assert cost(400) < 4 * cost(100)
+
+
+def make_old_readers(count: int) -> Observations:
+    """As many clients that get batches with zstd, each of a topic of its own, with a Fetch that is too old."""
+    seen = Observations()
+    for number in range(count):
+        unread = seen.get_or_make("codec-too-new", f"c{number}", f"t{number}", "zstd")
+        unread.count_name("versions", "8")
+        unread.count_name("partitions", "0")
+        seen.get_or_make("read", f"c{number}", "10.0.0.1", f"t{number}", 0).add_range(("offsets", "start", "end"), 0, 5)
+    return seen
+
+
+def test_readers_too_old_for_a_codec_are_found_in_steps_by_their_number() -> None:
+    def cost(count: int) -> int:
+        case = Case(make_old_readers(count), {}, BrokerLatencies(), {}, [], Thresholds())
+        return count_lines(lambda: [*find_readers_too_old_for_codec(case)])
+
+    assert cost(160) < 6 * cost(40)

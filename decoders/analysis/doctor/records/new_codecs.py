@@ -33,7 +33,7 @@ def find_readers_too_old_for_codec(case: Case) -> Iterator[Found]:
             (about["group"],) = groups[client]
             about["of_group"] = f" (group {escape_for_sentence(about['group'])})"
         again = count_repeated_offsets(
-            its for (who, _, where, _), its in case.seen.items_of_kind("read") if (who, where) == (client, topic)
+            its for _, its in case.find_matching_observations("read", (0, 2), (client, topic))
         )
         repeats = again[0] >= case.limits["again.share"] * again[1] and again[0] > 0
         last_ns = find_last_fetch(case, [client])

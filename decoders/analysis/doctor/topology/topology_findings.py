@@ -27,6 +27,8 @@ __all__ = ["TOPOLOGY", "is_created_unasked"]
 # A topic that Metadata create is there a moment later: one that is missing for longer was created by somebody else.
 _CREATED_WITHIN_NS: Final = 5 * NS
 _NEAR: Final = 0.8
+# As many pairs of names are compared, those of one topic more in all: each takes some ten microseconds.
+_COMPARED_MOST: Final = 10_000
 
 
 def _find_automatic_creation(case: Case, topic: str) -> tuple[Observation, bool] | None:
@@ -61,6 +63,7 @@ def is_created_unasked(case: Case, topic: str) -> bool:
 def _find_topics_created_unasked(case: Case) -> Iterator[Found]:
     """Topics that came to be because a client asked for their metadata."""
     topics = {topic for (topic, _), _ in case.seen.items_of_kind("may-create")}
+    left = _COMPARED_MOST
     for topic in sorted(topics):
         found = _find_automatic_creation(case, topic)
         if found is None:
@@ -84,8 +87,11 @@ def _find_topics_created_unasked(case: Case) -> Iterator[Found]:
         before = [count for count, seen in counts.items() if seen.first < missing.first]
         about["with_partitions"] = _describe_partitions(min(now)[1]) if now else ""
         about["compared"] = f" (before: {max(before)})" if is_back and before else ""
-        near = get_close_matches(topic, sorted(_list_older_topics(case, topic, missing.first)), 1, _NEAR)
-        if near and not is_back:
+        near: list[str] = []
+        if left > 0 and not is_back:
+            left -= len(case.topics)
+            near = get_close_matches(topic, sorted(_list_older_topics(case, topic, missing.first)), 1, _NEAR)
+        if near:
             about["compared"] = f"; topic {escape_for_sentence(near[0])} has nearly the same name"
         about["before"] = "did not exist"
         if is_back and deleted is not None:
