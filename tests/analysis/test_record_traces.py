@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from random import Random
+from struct import pack
 from typing import Any
 from uuid import UUID
 
@@ -30,6 +31,8 @@ from decoders.records.encode_batches import encode_batch
 from decoders.records.record_and_batch import Batch, Record
 from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
+from tests.analysis.record_scenes import batch_of
+from tests.analysis.record_scenes import put as put_batch
 from tests.analysis.scenes import FIN, Scene
 from tests.analysis.test_groups import join, sync
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
@@ -316,6 +319,15 @@ def test_what_a_client_asks_for_after_it_has_left_its_group_it_reads_for_itself(
     assert events(row) == ["dropped", "read"]
     (reader,) = row["read_by"]
     assert reader["group"] is None
+
+
+def test_a_batch_has_no_more_records_than_bytes_whatever_its_header_says() -> None:
+    data = bytearray(batch_of(2, producer_id=7, producer_epoch=0, base_sequence=4))
+    data[23:27] = pack(">i", 2**20)
+    fold = fold_exchanges(
+        "pid=7", put_batch(Scene(), 1, bytes(data), 10).exchanges(RecordTraces(parse_asked_records("pid=7")))
+    )
+    assert len(fold.rows()) <= len(data)
 
 
 def test_followers_and_reads_from_followers_are_said() -> None:

@@ -55,7 +55,7 @@ from decoders.analysis.record_traces.paths_read_by_record_index import OTHER_PAT
 from decoders.analysis.record_traces.record_contents import hash_record, read_record_rows
 from decoders.exchanges.topic_and_node_names import NODE_LISTS, TOPIC_ID_SOURCES, TOPICS_MAX, NodeIds, values_at_path
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at, topic_array_paths
-from decoders.limits import PARTITIONS_KEPT_MAX, ROWS_INDEXED_MAX
+from decoders.limits import PARTITIONS_KEPT_MAX, ROWS_INDEXED_MAX, VALUES_MAX
 from decoders.protocol_facts.api_keys import (
     DELETE_RECORDS,
     END_TXN,
@@ -355,8 +355,8 @@ class RecordIndex:
         if isinstance(asked, AskedProducer):
             if head.producer_id != asked.producer_id:
                 return False
-            at = range(count) if asked.sequence is None else (asked.sequence - head.base_sequence,)
-            found = [number for number in at if 0 <= number < count]
+            its = range(min(count, head.size if head.codec == "none" else VALUES_MAX))  # a header may say what it will
+            found = [number for number in its if asked.sequence in (None, head.base_sequence + number)]
         else:
             offsets = asked.list_passing_offsets(where[0], records, exchange.request_raw, head)
             found = [offset - head.base_offset for offset in offsets]
