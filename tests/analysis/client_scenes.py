@@ -36,17 +36,21 @@ def write(at: float, scene: Scene, client: str, code: int = 0, **more: Any) -> S
     return scene.ask(at, (PRODUCE, 9), asked, answers, client=client, **more)
 
 
-def late_commits(*spans: float, timeout_ms: int = 4000, marked: bool = True, commits_before: bool = False) -> Scene:
+def late_commits(
+    *spans: float, timeout_ms: int = 4000, marked: bool = True, commits_before: bool = False, soon: bool = False
+) -> Scene:
     """Transactions that write for so many seconds, and abort at once when the last batch is refused for that.
 
     `marked`: the coordinator's abort markers are captured; `commits_before`: the producer commits and begins another
-    transaction in the second in which it is refused.
+    transaction in the second in which it is refused; `soon`: it writes in the second in which it starts, too.
     """
     scene, at, name = Scene(), 0.1, {"transactional_id": "settle"}
     for number, span in enumerate(spans):
         begun = name | {"transaction_timeout_ms": timeout_ms, "producer_id": -1, "producer_epoch": -1}
         started = {"producer_id": 7, "producer_epoch": 2 * number}
         scene.ask(at, (INIT_PRODUCER_ID, 3), begun, started, client="settle")
+        if soon:
+            write(at + 0.1, scene, "settle")
         write(at + 1.1, scene, "settle")
         refused = span * 1000 > timeout_ms
         if refused and marked:
@@ -214,6 +218,10 @@ CLIENT_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         " it at 14:13:31 UTC, and Produce is refused with INVALID_PRODUCER_EPOCH",
     ),
     (
+        *("transaction-expired", late_commits(1, 4.3, soon=True), "error"),
+        "was open for more than 4s, its transaction.timeout.ms is 4s: its coordinator aborted it at 14:13:31 UTC, and",
+    ),
+    (
         *("transaction-expired", late_commits(8.2, marked=False), "error"),
         "its transaction.timeout.ms is 4s: Produce is refused with INVALID_PRODUCER_EPOCH",
     ),
@@ -273,6 +281,7 @@ CLIENT_BESIDES: Final[dict[str, set[str]]] = {
 }
 CLIENT_NEAR: Final[list[tuple[str, Scene]]] = [
     ("transaction-expired", late_commits(3, 2, 3)),
+    ("transaction-expired", late_commits(1, 4.3, soon=True, marked=False)),
     ("throttled", shared_quota(1, 200, waits=40)),
     ("codec-too-new", new_compression(codec="gzip")),
     ("codec-too-new", new_compression(version=11)),

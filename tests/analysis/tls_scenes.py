@@ -47,15 +47,16 @@ def handshakes(
     alert: bytes = _BAD_CERTIFICATE,
     at: str = "127.0.0.72:21786",
     others: str = "127.0.0.71:21785",
+    hosts: tuple[str, ...] = ("127.0.0.71", "127.0.0.72"),
 ) -> Scene:
     """Clients of two brokers that break off the handshake with one (`at`) from its second certificate on.
 
     Between brokers the cluster speaks plaintext. One more client looks at no certificate.
     """
-    nodes = [{"node_id": number, "host": f"127.0.0.7{number}", "port": 9092} for number in (1, 2)]
+    nodes = [{"node_id": number, "host": host, "port": 9092} for number, host in enumerate(hosts)]
     scene = Scene(None)
-    for number in (1, 2):
-        where = f"127.0.0.7{number}:9092"
+    for host in hosts:
+        where = f"{host}:9092"
         scene.ask(0, (METADATA, 9), {}, {"brokers": nodes, "topics": []}, broker=where, host="127.0.0.73")
     for client in clients:
         scene.speak(1, _HELLO, _show_certificate("127.0.0.71"), host=client, broker=others, ends=FIN, lasts=60)
@@ -73,6 +74,11 @@ TLS_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
         "127.0.0.83, 127.0.0.84 break off the TLS handshake with 127.0.0.72:21786 (bad_certificate), as they refuse the"
         " certificate of CN=kafka-2, which is for kafka-2.shop, kafka-2.shop.svc, and not, as the one before it, for"
         " 127.0.0.72: 6 connections",
+    ),
+    # A cluster of one node, at an address of its own.
+    (
+        *("tls-refused", handshakes(_NAMELESS, _NAMELESS, "127.0.0.83", others="127.0.0.90:443"), "error"),
+        "127.0.0.83 breaks off the TLS handshake with 127.0.0.72:21786 (bad_certificate), as it refuses the",
     ),
     (
         *("tls-refused", handshakes(_NAMELESS, _NAMELESS, "127.0.0.83"), "error"),
@@ -93,7 +99,9 @@ TLS_NEAR: Final[list[tuple[str, Scene]]] = [
     # Other programs of a machine that has one broker.
     (
         "tls-refused",
-        handshakes(_GOOD, _NAMELESS, "127.0.0.83", at="127.0.0.72:8443", others="127.0.0.72:8444"),
+        handshakes(
+            *(_GOOD, _NAMELESS, "127.0.0.83"), at="127.0.0.1:8443", others="127.0.0.1:8444", hosts=("127.0.0.1",)
+        ),
     ),
     # An orderly end.
     ("tls-refused", handshakes(_GOOD, _NAMELESS, "127.0.0.83", alert=bytes.fromhex("15030300020100"))),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from struct import pack
 from typing import Any, Final
 
-from decoders.protocol_facts.api_keys import CREATE_TOPICS, DELETE_TOPICS, FETCH, HEARTBEAT, METADATA, PRODUCE
+from decoders import encode_request, encode_response
+from decoders.protocol_facts.api_keys import CREATE_TOPICS, DELETE_TOPICS, ENVELOPE, FETCH, HEARTBEAT, METADATA, PRODUCE
 from decoders.records.summarize_records import load_crc32c
 from tests.analysis.record_scenes import batch_of
 from tests.analysis.scenes import BROKER, Scene
@@ -38,8 +39,12 @@ def created(
     lasts: float = 0.1,
     by: str = "",
     refused: int = 0,
+    forwarded: bool = False,
 ) -> Scene:
-    """A topic that is missing, and there after a while; `by`: who has created it; `deleted`: it was there before."""
+    """A topic that is missing, and there after a while; `by`: who has created it; `deleted`: it was there before.
+
+    `forwarded`: the broker is seen to create it for the client, with the partitions that its settings say.
+    """
     scene = list_topic(0, Scene(), "orders", 6, client="shop")
     list_topic(0.5, scene, "payments", 2, client="shop")
     if deleted:
@@ -51,6 +56,14 @@ def created(
     if by:
         made = {"topics": [{"name": name, "num_partitions": 1, "replication_factor": 1}]}
         scene.ask(10.05, (CREATE_TOPICS, 5), made, {"topics": [{"name": name, "error_code": 0}]}, client=by)
+    if forwarded:
+        made = {"topics": [{"name": name, "num_partitions": 1, "replication_factor": -1}]}
+        answer = {"topics": [{"name": name, "error_code": 0}]}
+        asked = encode_request(CREATE_TOPICS, 7, made, correlation_id=1, client_id="shop")
+        envelope = {"request_data": asked, "request_principal": None, "client_host_address": bytes((10, 0, 0, 1))}
+        data = encode_response(CREATE_TOPICS, 7, answer, correlation_id=1)
+        scene.ask(10.02, (ENVELOPE, 0), envelope, {"response_data": data, "error_code": 0}, client="1", host="10.0.0.9")
+        scene._orphans += 1  # the request in the envelope is an exchange of its own
     list_topic(10 + lasts, scene, name, 1, client="shop")
     for number in range(refused):
         made = {"topics": [{"name": name, "num_partitions": 6, "replication_factor": 1}]}
@@ -183,6 +196,12 @@ def damaged_header() -> Scene:
 
 
 TOPOLOGY_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
+    (
+        "topic-created-unasked",
+        created(forwarded=True),
+        "warning",
+        "topic ordres did not exist: Metadata of shop created",
+    ),
     (
         *("topic-created-unasked", created(), "warning"),
         "topic ordres did not exist: likely Metadata of shop created it at 14:13:30 UTC, with 1 partition; topic orders"

@@ -286,10 +286,10 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     ("position-missing", ("offset-out-of-range",), _topics_of_finding),
     (
         "topic-created-unasked",
-        ("topic-unknown", "already-there", "offset-out-of-range", "leader-missing"),
+        ("topic-unknown", "already-there", "offset-out-of-range", "leader-missing", "commit-lost"),
         _topics_of_finding,
     ),
-    ("topic-unknown", ("offset-out-of-range",), _topics_of_finding),
+    ("topic-unknown", ("offset-out-of-range", "commit-lost"), _topics_of_finding),
     ("acknowledged-lost", ("sequence-broken", "offset-out-of-range", "sequence-restarted"), _topics_of_finding),
     ("group-mixed", ("rebalance-storm", "member-fenced"), _groups_of_finding),
     ("offsets-set", ("offset-out-of-range", "read-past"), _topics_of_finding),

@@ -80,7 +80,9 @@ def _make_finding(case: Case, group: str, some: list[_LostCommit]) -> Found:
     away = _find_longest_absence(case, group, committed_ns, whole.first)
     if away is None and all(its.is_last for its in some):
         away = whole.first - committed_ns
-    about["why"], about["remedy"] = _explain_loss(case, group, whole.first - committed_ns, away)
+    about["why"], about["remedy"] = _explain_deleted_topics(case, about["topics"], whole.first) or _explain_loss(
+        case, group, whole.first - committed_ns, away
+    )
     return case.make_finding("commit-lost", whole, **about)
 
 
@@ -95,6 +97,18 @@ def _find_longest_absence(case: Case, group: str, begin_ns: int, end_ns: int) ->
     if not members:
         return None
     return max(after - before for before, after in pairwise([begin_ns, *heard, end_ns]))
+
+
+def _explain_deleted_topics(case: Case, topics: list[str], until_ns: int) -> tuple[str, str] | None:
+    """Words for why commits are gone with their topics, and what to do; None where a topic was not deleted."""
+    deleted = [case.seen.get_observation("deleted", topic) for topic in topics]
+    if not all(seen is not None and seen.first < until_ns for seen in deleted):
+        return None
+    who = sorted({client for seen in deleted if seen is not None for client in seen.names["clients"]})
+    what = "its topic" if len(topics) == 1 else "its topics"
+    return f"{escape_for_sentence(who)} deleted {what}, and commits go with them", (
+        "none for these commits: the records that they were of are gone; ask why the topic was deleted"
+    )
 
 
 def _explain_loss(case: Case, group: str, lasted_ns: int, away_ns: int | None) -> tuple[str, str]:

@@ -62,9 +62,11 @@ def explain_expired_transactions(case: Case) -> Iterator[tuple[Found, set[ErrorK
         timeout_ms = limit.edges["timeout"][1][1] if limit is not None and "timeout" in limit.edges else 0
         begun_ns = _find_begin(case, name, whole.first)
         open_ns = whole.first - begun_ns if begun_ns else 0
+        aborted_ns = _find_abort(case, name, begun_ns, whole.first)
+        if aborted_ns and _is_aborted_by_coordinator(case, name, (aborted_ns, whole.first), timeout_ms * MS):
+            open_ns = max(open_ns, timeout_ms * MS)
         if timeout_ms <= 0 or open_ns < timeout_ms * MS:
             continue
-        aborted_ns = _find_abort(case, name, begun_ns, whole.first)
         if case.holes and not aborted_ns:
             continue  # its end may be among what was lost
         clients = sorted({key[2] for key in some})
@@ -101,6 +103,21 @@ def _find_begin(case: Case, name: str, until_ns: int) -> int:
     if not begins:
         return 0
     return (min(later or begins) + 1) * NS  # it may have begun at the end of that second
+
+
+def _is_aborted_by_coordinator(case: Case, name: str, times: tuple[int, int], timeout_ns: int) -> bool:
+    """Whether a transaction was aborted after its producer had ended or begun none for as long as its time-out.
+
+    `times`: of the abort, and of the refusal, after which the producer aborts as well, in ns.
+    """
+    aborted, refused = (time_ns // NS for time_ns in times)
+    last = 0
+    for what in ("transaction-ended", "transaction-committed", "transaction-taken"):
+        seen = case.seen.get_observation(what, name)
+        for second in seen.list_marked_seconds() if seen is not None else ():
+            if second <= aborted and not (what == "transaction-ended" and second == refused):
+                last = max(last, second)
+    return last > 0 and aborted - last >= timeout_ns // NS
 
 
 def _find_abort(case: Case, name: str, begun_ns: int, until_ns: int) -> int:

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from decoders.analysis.doctor.connection_findings import is_loopback
 from decoders.analysis.doctor.diagnosis_input import NS, Case, Found, escape_for_sentence, next_less_severe
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.kinds.tls_alerts import describe_tls_refusal
@@ -17,6 +16,7 @@ __all__ = ["REFUSED_HANDSHAKES", "is_kafka_address", "speaks_protocol"]
 
 # Ports that end so are Kafka's by custom: a TLS hello that is refused there concerns Kafka.
 _CUSTOMARY: Final = "909"
+_THIS_MACHINE: Final = frozenset({"127.0.0.1", "::1", "[::1]", "localhost"})
 # Lower ports are those of other protocols.
 _REGISTERED_MIN: Final = 1024
 # What the handshakes show that one finding is about: they are alike in it.
@@ -40,15 +40,15 @@ def is_kafka_address(case: Case, broker: str) -> bool:
 def _is_listener_of_brokers(case: Case, host: str, address: str) -> bool:
     """Whether an address that speaks TLS is another listener of brokers that are known by a plaintext one.
 
-    It is on the machine of a broker. On one with many programs (loopback), the same port is there on several of them,
-    or the client `host` speaks TLS to several of them, as clients of a cluster do.
+    It is on the machine of a broker. Where that is this machine (127.0.0.1), on which many programs listen, the same
+    port is there on several of them, or the client `host` speaks TLS to several of them, as clients of a cluster do.
     """
     hosts, port = set(map(host_of, case.brokers)), address.rpartition(":")[2]
     if host_of(address) not in hosts or int(port) < _REGISTERED_MIN:
         return False
     alike = {where for (where, what), _ in case.seen.items_of_kind("speaks") if what == "TLS"} | {address}
     alike = {host_of(where) for where in alike if where.rpartition(":")[2] == port}
-    if len(alike & hosts) > 1 or not is_loopback(host_of(address)):
+    if len(alike & hosts) > 1 or host_of(address) not in _THIS_MACHINE:
         return True
     used = {host_of(where) for (who, where), _ in case.seen.items_of_kind("tls-lasts") if who == host}
     used |= {host_of(where) for (who, where, *_), _ in case.seen.items_of_kind("tls-alert") if who == host}

@@ -44,7 +44,7 @@ def observe_created_topics(seen: Observations, exchange: Exchange, client: str) 
     for element in structs_at(request, "topics"):
         name = str(element.get("name"))
         if name in made:
-            by_default = element.get("num_partitions") == -1 and element.get("replication_factor") == -1
+            by_default = element.get("num_partitions") == -1 or element.get("replication_factor") == -1
             how = "by-broker" if by_default and exchange.envelope is not None else "asked"
             seen.get_or_make("created", name, client, how).count_exchange(exchange)
 
