@@ -503,6 +503,13 @@ def listings(*answers: tuple[tuple[int, ...], tuple[int, ...]], every: float = 1
     return scene
 
 
+def refused_and_answers(first: float, last: float, answered: float | None) -> Scene:
+    """A node that no answer lists any more, which refuses connections for a while, and then may answer again."""
+    scene = listings(((1, 2), (1, 2)), ((1,), (1,)), ((1,), (1,)))
+    scene.knock(first, "10.0.0.9:9093").knock(last, "10.0.0.9:9093")
+    return scene if answered is None else scene.ask(answered, VERSIONS, {}, SERVES, broker="10.0.0.9:9093", line=2)
+
+
 def polled(every: float, times: int, *, position: int = 5, newest: int = 5, took: float = 0.001) -> Scene:
     """Fetches without records, one after the other."""
     scene = Scene()
@@ -983,6 +990,10 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         "node 2 (10.0.0.9:9093) is gone: brokers no longer list it; a replica of orders-0 is there",
     ),
     (
+        *("broker-back", refused_and_answers(25, 30, 31), "warning"),
+        "node 2 (10.0.0.9:9093) was gone for at least 20s; a replica of orders-0 is there",
+    ),
+    (
         *("broker-gone", listings(((1,), (1,)), ((1,), (1,))), "error"),
         "node 2 is gone since before the capture: brokers no longer list it; a replica of orders-0 is there",
     ),
@@ -1226,6 +1237,8 @@ NEAR: list[tuple[str, Scene]] = [
     ("login-missing", refused(3).ask(9, META, {}, metadata(), line=9)),
     ("login-missing", refused(3, after=(HEARTBEAT, 3))),
     ("broker-gone", listings(((1, 2), (1, 2)), ((1,), (1,)), ((1, 2), (1, 2)))),
+    ("broker-gone", refused_and_answers(25, 30, 31)),
+    ("broker-back", refused_and_answers(25, 30, None)),
     ("broker-gone", listings(((1, 2), (1,)), ((1, 2), (1,)))),
     ("broker-gone", listings(((1, 2), (1, 2)), ((1,), (1, 2)))),
     ("broker-back", listings(((1,), (1,)), ((1,), (1,)))),

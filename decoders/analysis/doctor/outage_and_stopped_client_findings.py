@@ -60,7 +60,7 @@ def _find_absent_brokers(case: Case) -> Iterator[Found]:
                 # Clients are refused before a controller has fenced it, and after they last asked for a list.
                 whole.first = min(gone.first, refusing[number].first)
                 whole.last = max(gone.last, refusing[number].last)
-            yield _make_absence_finding(case, "broker-gone", number, addresses, whole, before=before)
+            yield _make_gone_or_back_finding(case, number, addresses, whole, refusals[number], before=before)
         elif gone is not None:
             before = not present.count or present.first > gone.first
             absence = merge_observations([gone])
@@ -73,6 +73,20 @@ def _find_absent_brokers(case: Case) -> Iterator[Found]:
             absence = merge_observations([listing])
             absence.last = present.first
             yield _make_absence_finding(case, "broker-back", number, addresses, absence, before=True)
+
+
+def _make_gone_or_back_finding(
+    case: Case, number: int, addresses: dict[int, str], gone: Observation, refusals: list[Observation], *, before: bool
+) -> Found:
+    """A node that no answer lists any more: it is gone, or back where it refused connections and answers again."""
+    answers, outage = _answered_seconds_of_node(case, number), merge_observations([gone])
+    refused = widen_outage(outage, refusals, answers)
+    heard = max(answers.list_marked_seconds(), default=0)
+    if refused and heard >= outage.last // NS > outage.first // NS:
+        found = _make_absence_finding(case, "broker-back", number, addresses, outage, before=before)
+        found.values["state"] = _REFUSED
+        return found
+    return _make_absence_finding(case, "broker-gone", number, addresses, gone, before=before)
 
 
 # What a broker did that was not listed for a while, where connections to it were refused meanwhile.
