@@ -31,7 +31,7 @@ from decoders.analysis.read_dimension_values import host_of
 from decoders.protocol_facts.api_keys import API_VERSIONS, DESCRIBE_CLUSTER, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.wire.format_and_escape_text import describe_duration, format_size
 
-__all__ = ["REACHABILITY", "is_loopback"]
+__all__ = ["REACHABILITY"]
 
 _HERE: Final = ("localhost", "localhost.localdomain", "ip6-localhost")
 
@@ -42,7 +42,7 @@ def _find_unreachable_listeners(case: Case) -> Iterator[Found]:
         address = format_advertised_address(host, port)
         about = {"node_id": number, "address": address, "broker": asked, "clients": most_frequent_clients(seen)}
         place = _find_ip_address(host)
-        remote = [name for name in seen.names.get("clients", ()) if not is_loopback(name)]
+        remote = [name for name in seen.names.get("clients", ()) if not _is_loopback(name)]
         if place is not None and place.is_unspecified:
             yield case.make_finding("advertised-wildcard", seen, **about)
         elif remote and (host in _HERE or (place is not None and place.is_loopback)):
@@ -122,7 +122,7 @@ def _find_ip_address(host: str) -> IPv4Address | IPv6Address | None:
         return None
 
 
-def is_loopback(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     """Whether a host, an address or a name, is the machine itself."""
     place = _find_ip_address(host)
     return host in _HERE if place is None else place.is_loopback
@@ -137,7 +137,7 @@ def _is_reached_at_another_port(case: Case, asked: str, host: str, port: int) ->
     return (
         not any(
             format_advertised_address(other, its) == asked
-            or (other in _HERE and is_loopback(here) and asked.endswith(f":{its}"))
+            or (other in _HERE and _is_loopback(here) and asked.endswith(f":{its}"))
             for (_, _, other, its), _ in case.seen.items_of_kind("advertised")
         )
         and len({number for (where, number, _, _), _ in case.seen.items_of_kind("advertised") if where == asked}) == 1

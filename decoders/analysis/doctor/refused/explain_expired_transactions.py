@@ -8,7 +8,7 @@ request is refused.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import (
@@ -81,19 +81,22 @@ def explain_expired_transactions(case: Case) -> Iterator[tuple[Found, set[ErrorK
         about["timeout"] = describe_duration(timeout_ms)
         about["aborted"] = f"its coordinator aborted it at {format_clock(aborted_ns)}, and " if aborted_ns else None
         kind = FINDINGS["transaction-expired"]
-        commits = case.seen.get_observation("transaction-committed", name)
-        committed = max(commits.list_marked_seconds(), default=0) if commits is not None else 0
+        committed = max(_list_seconds(case, name, "transaction-committed"), default=0)
         is_over = committed * NS > whole.last and has_stopped_recurring(case, whole)
         yield Found("transaction-expired", kind.went_on if is_over else kind.severity, whole, about), {*some}
+
+
+def _list_seconds(case: Case, name: str, what: str) -> Iterable[int]:
+    """The seconds in which something was observed of a transactional id."""
+    seen = case.seen.get_observation(what, name)
+    return seen.list_marked_seconds() if seen is not None else ()
 
 
 def _find_begin(case: Case, name: str, until_ns: int) -> int:
     """The end of the second in which a transaction began that is open at a time, in ns; 0 where that is not known."""
 
     def seconds(what: str) -> set[int]:
-        seen = case.seen.get_observation(what, name)
-        marked = seen.list_marked_seconds() if seen is not None else ()
-        return {second for second in marked if second * NS <= until_ns}
+        return {second for second in _list_seconds(case, name, what) if second * NS <= until_ns}
 
     # What is refused for this reason is aborted at once: an abort in the same second comes after it.
     ended = {second for second in seconds("transaction-ended") if second < until_ns // NS}
@@ -113,8 +116,7 @@ def _is_aborted_by_coordinator(case: Case, name: str, times: tuple[int, int], ti
     aborted, refused = (time_ns // NS for time_ns in times)
     last = 0
     for what in ("transaction-ended", "transaction-committed", "transaction-taken"):
-        seen = case.seen.get_observation(what, name)
-        for second in seen.list_marked_seconds() if seen is not None else ():
+        for second in _list_seconds(case, name, what):
             if second <= aborted and not (what == "transaction-ended" and second == refused):
                 last = max(last, second)
     return last > 0 and aborted - last >= timeout_ns // NS

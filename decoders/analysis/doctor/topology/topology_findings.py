@@ -73,7 +73,7 @@ def _find_topics_created_unasked(case: Case) -> Iterator[Found]:
         clients = [client for (_, client, how), _ in created if how == "by-broker"] or [
             client for (_, client), _ in case.find_matching_observations("may-create", (0,), (topic,))
         ]
-        about: dict[str, Any] = {"topic": topic, "clients": sorted(set(clients))[:LISTED], "likely": "", "refused": ""}
+        about: dict[str, Any] = {"topic": topic, "clients": sorted(set(clients))[:LISTED], "refused": ""}
         about["likely"] = "" if is_sure else "likely "
         about["at"] = format_clock(missing.first)
         deleted = case.seen.get_observation("deleted", topic)
@@ -130,7 +130,7 @@ def _list_older_topics(case: Case, topic: str, time_ns: int) -> set[str]:
     }
 
 
-# Code of a state → severity while it lasts, meaning and remedy. Others are said in passing.
+# Code of a state → meaning and remedy. Other states keep nobody from work.
 _STATES: Final[dict[int, tuple[str, str]]] = {
     1: (
         "topics that the topology reads do not exist, so its members wait without tasks",
@@ -247,11 +247,11 @@ def _end_of(batch: Any) -> int:
 
 def _is_made_anew(case: Case, topic: str) -> bool:
     """Whether a topic was deleted or created in the capture."""
-    if case.seen.get_observation("deleted", topic) is not None or case.find_matching_observations(
-        "created", (0,), (topic,)
-    ):
-        return True
-    return is_created_unasked(case, topic)
+    return (
+        case.seen.get_observation("deleted", topic) is not None
+        or bool(case.find_matching_observations("created", (0,), (topic,)))
+        or is_created_unasked(case, topic)
+    )
 
 
 TOPOLOGY: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
